@@ -1,0 +1,143 @@
+//! The brackets of a run: what was asked before it, what became of it after.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Micros, Rate, Record};
+
+/// `--label KEY=VALUE` pairs: what the person at the keyboard knows and the client cannot (engine, GPU, flags).
+pub type Labels = BTreeMap<String, String>;
+
+/// First line of a run: everything that a fair comparison must find equal, and the one wall-clock time.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct RunStart {
+    /// Names the run; each of its timing rows carries it.
+    pub run: String,
+    /// Wall-clock instant of µs 0 of the run's clock, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Name and version of the writer.
+    #[serde(default)]
+    pub tool: String,
+    /// As given, without a key or a password.
+    #[serde(default)]
+    pub base_url: String,
+    /// Which API is spoken: `openai`, `openai-chat`.
+    #[serde(default)]
+    pub backend: String,
+    /// Path of the endpoint.
+    #[serde(default)]
+    pub endpoint: String,
+    /// The model asked for.
+    #[serde(default)]
+    pub model: String,
+    /// Requests per second of the arrival process.
+    #[serde(default)]
+    pub request_rate: Option<Rate>,
+    /// Shape of the gamma-distributed gaps: 1 is a Poisson process, `"inf"` evenly spaced.
+    #[serde(default)]
+    pub burstiness: Option<Rate>,
+    /// Most requests in flight at once; null: no limit.
+    #[serde(default)]
+    pub max_concurrency: Option<u64>,
+    /// Seed of the arrival process.
+    #[serde(default)]
+    pub seed: Option<u64>,
+    /// Whether the server was told to generate past the end-of-sequence token.
+    #[serde(default)]
+    pub ignore_eos: bool,
+    /// Warm-up requests sent before the run's clock started.
+    #[serde(default)]
+    pub num_warmups: u64,
+    /// Sampling parameters and `--extra-body`, as laid over each request.
+    #[serde(default)]
+    pub body: Map<String, Value>,
+    /// `--label` pairs.
+    #[serde(default)]
+    pub labels: Labels,
+}
+
+impl Record for RunStart {
+    const KIND: &'static str = "run_start";
+    const VERSION: u32 = 1;
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StoppedBy {
+    /// Every row of the input was sent and answered.
+    InputEnd,
+    /// SIGINT or SIGTERM.
+    Signal,
+    /// A row of the input, or reading it, was at fault.
+    BadInput,
+}
+
+/// Last line of a run. A file without it was cut off.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunEnd {
+    /// As in [`RunStart::run`].
+    pub run: String,
+    /// From the run's start until the last request was done: vLLM's `duration`.
+    pub elapsed_us: Micros,
+    /// Requests begun, warm-ups left out; `ok + failed`.
+    pub sent: u64,
+    /// Requests with outcome `ok`.
+    pub ok: u64,
+    /// Requests with any other outcome.
+    pub failed: u64,
+    /// Rows read but never begun.
+    pub unsent: u64,
+    /// Why it ended.
+    pub stopped_by: StoppedBy,
+    /// SHA-256 over the rows in input order (id, prompt or messages, `max_tokens`): equal for equal work.
+    #[serde(default)]
+    pub dataset_sha256: Option<String>,
+    /// How well the client itself kept up.
+    #[serde(default)]
+    pub client: Option<Client>,
+}
+
+impl Record for RunEnd {
+    const KIND: &'static str = "run_end";
+    const VERSION: u32 = 1;
+}
+
+/// The client's own part in the figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Client {
+    /// How late requests were written, against their schedule and not counting time spent waiting for
+    /// `--max-concurrency`: median.
+    pub send_lag_p50_us: Option<Micros>,
+    /// The same, 99th percentile.
+    pub send_lag_p99_us: Option<Micros>,
+    /// The same, worst.
+    pub send_lag_max_us: Option<Micros>,
+    /// How late the event loop woke up for a probe that was due, 99th percentile: what it adds to a read's stamp.
+    pub read_lag_p99_us: Option<Micros>,
+    /// The same, worst.
+    pub read_lag_max_us: Option<Micros>,
+    /// CPU time used over elapsed time, in percent of one core.
+    pub cpu_pct: Option<f64>,
+    /// Most requests in flight at once.
+    pub peak_in_flight: u64,
+    /// TCP connections opened.
+    pub connections: u64,
+    /// Whether the figures are the server's or the client's.
+    pub verdict: ClientVerdict,
+    /// Why, when the verdict is not `ok`.
+    pub reason: Option<String>,
+}
+
+/// Whether the client kept up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClientVerdict {
+    /// The client's own error is small beside what it measured.
+    Ok,
+    /// The client was the bottleneck: the figures say more about it than about the server.
+    ClientBound,
+}
