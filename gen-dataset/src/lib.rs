@@ -1,1 +1,98 @@
-//! Stub.
+//! Writes the prompts of an LLM benchmark as JSON lines, one [`records::Prompt`] a request.
+//!
+//! A dataset is a [`Source`](source::Source) that yields batches of rows; what all datasets share (ids, labels, the
+//! model's context, rows that run out) is done here, once, on the way to the output.
+
+mod args;
+mod custom;
+mod feed;
+mod generator;
+mod hub;
+mod limit;
+mod locate;
+mod pool;
+mod random;
+mod row;
+mod sharegpt;
+mod source;
+mod supply;
+mod tokens;
+mod window;
+
+use records::{Error, Exit, Output, Prompt, Result};
+
+pub use args::{Args, Common, CustomArgs, Dataset, RandomArgs, ShareGptArgs};
+pub use tokens::Tokens;
+
+use crate::{
+    custom::Custom, limit::Limit, random::Random, sharegpt::ShareGpt, source::Source, supply::Supply,
+};
+
+/// Writes the dataset that `args` describe to `output`, and remarks about it to stderr.
+pub fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    args.check()?;
+    let common = args.common();
+    let tokens = Tokens::load(&common.tokenizer)?;
+    let mut source = open(&args.dataset, &tokens)?;
+    let mut limit = Limit::new(common.max_model_len, tokens.special_count());
+    let mut supply = Supply::new(args.wanted(), args.repeats());
+    let mut label = Label::new(common);
+
+    while supply.left() > 0
+        && let Some(batch) = source.batch(supply.left())?
+    {
+        for row in batch {
+            if let Some(row) = limit.fit(row)? {
+                supply.pass(&row);
+                output.record(&label.apply(row))?;
+            }
+        }
+        output.flush()?;
+    }
+    let mut remarks = source.remarks();
+    remarks.extend(limit.remark());
+    remarks.extend(supply.remark());
+    if supply.is_empty() {
+        let why = if remarks.is_empty() { "the input is empty".to_owned() } else { remarks.join("; ") };
+        return Err(Error::usage(format!("no row to write: {why}")));
+    }
+    for remark in remarks {
+        eprintln!("gen-dataset: {remark}");
+    }
+    for row in supply.repeats() {
+        output.record(&label.apply(row))?;
+    }
+    output.flush()?;
+    Ok(Exit::Done)
+}
+
+fn open<'a>(dataset: &'a Dataset, tokens: &'a Tokens) -> Result<Box<dyn Source + 'a>> {
+    Ok(match dataset {
+        Dataset::Random(args) => Box::new(Random::new(args, tokens)?),
+        Dataset::Sharegpt(args) => Box::new(ShareGpt::open(args, tokens)?),
+        Dataset::Custom(args) => Box::new(Custom::open(args, tokens)?),
+    })
+}
+
+/// Gives rows their ids and their workload.
+struct Label<'a> {
+    common: &'a Common,
+    next: u64,
+}
+
+impl<'a> Label<'a> {
+    fn new(common: &'a Common) -> Self {
+        Self { common, next: 0 }
+    }
+
+    /// Rows without an id are numbered from 0, in the order written.
+    fn apply(&mut self, mut row: Prompt) -> Prompt {
+        let id = row.id.take().unwrap_or_else(|| self.next.to_string());
+        row.id = Some(format!("{}{id}", self.common.id_prefix));
+        self.next += 1;
+        if let Some(workload) = &self.common.workload {
+            row.workload = Some(workload.clone());
+        }
+        row
+    }
+}

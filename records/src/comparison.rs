@@ -11,7 +11,7 @@ pub struct Comparison {
     /// The workload, with `--by workload`.
     #[serde(default)]
     pub workload: Option<String>,
-    /// The metric's key in [`crate::Summary`].
+    /// The metric's key in [`crate::Summary`], or `failed_pct`: failed requests in percent of all measured.
     pub metric: String,
     /// Its unit, as printed.
     pub unit: String,

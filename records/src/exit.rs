@@ -16,6 +16,7 @@ pub enum Exit {
 /// Turns the result of a tool's `run` into its exit code: 0 done, 1 the answer is no, 2 it could not work.
 ///
 /// Prints `tool: message` on stderr for every error but a closed pipe, which is success.
+#[must_use]
 pub fn finish(tool: &str, result: Result<Exit>) -> ExitCode {
     match result {
         Ok(Exit::Done) | Err(Error::ClosedPipe) => ExitCode::SUCCESS,

@@ -19,6 +19,11 @@ impl Input {
     ///
     /// Refuses to wait on a terminal that nobody was told to type into: `hint` says what to pipe or name instead.
     pub fn open(path: Option<&Path>, hint: &str) -> Result<Lines> {
+        Self::reader(path, hint).map(|(name, reader)| Lines::new(name, reader))
+    }
+
+    /// The same as a plain reader, with its name for errors: for input that is not made of lines.
+    pub fn reader(path: Option<&Path>, hint: &str) -> Result<(String, Box<dyn BufRead + Send>)> {
         match path {
             Some(path) if path != Path::new("-") => {
                 let name = path.display().to_string();
@@ -26,10 +31,10 @@ impl Input {
                 if file.metadata().is_ok_and(|data| data.is_dir()) {
                     return Err(Error::usage(format!("{name} is a folder; name a file")));
                 }
-                Ok(Lines::new(name, Box::new(BufReader::with_capacity(BUFFER, file))))
+                Ok((name, Box::new(BufReader::with_capacity(BUFFER, file))))
             }
             None if io::stdin().is_terminal() => Err(Error::usage(format!("nothing to read: {hint}"))),
-            _ => Ok(Lines::new("stdin", Self::stdin())),
+            _ => Ok(("stdin".to_owned(), Self::stdin())),
         }
     }
 

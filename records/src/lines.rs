@@ -12,6 +12,7 @@ pub struct Lines {
     reader: Box<dyn BufRead + Send>,
     buffer: Vec<u8>,
     number: u64,
+    peeked: bool,
 }
 
 /// A line that is not blank.
@@ -28,7 +29,7 @@ pub struct Line<'a> {
 impl Lines {
     /// Reads `reader`, calling it `file` in errors.
     pub fn new(file: impl Into<String>, reader: Box<dyn BufRead + Send>) -> Self {
-        Self { file: file.into(), reader, buffer: Vec::new(), number: 0 }
+        Self { file: file.into(), reader, buffer: Vec::new(), number: 0, peeked: false }
     }
 
     /// The name used in errors.
@@ -44,20 +45,39 @@ impl Lines {
 
     /// The next line that is not blank; `None` at the end.
     pub fn next_line(&mut self) -> Result<Option<Line<'_>>> {
+        let found = self.fill()?;
+        self.peeked = false;
+        if found { self.line().map(Some) } else { Ok(None) }
+    }
+
+    /// The line that [`Lines::next_line`] will give, without taking it: what kind of input is this?
+    pub fn peek_line(&mut self) -> Result<Option<Line<'_>>> {
+        self.peeked = self.fill()?;
+        if self.peeked { self.line().map(Some) } else { Ok(None) }
+    }
+
+    /// Holds the next line that is not blank in the buffer; false at the end.
+    fn fill(&mut self) -> Result<bool> {
+        if self.peeked {
+            return Ok(true);
+        }
         loop {
             self.buffer.clear();
             let read = self.reader.read_until(b'\n', &mut self.buffer);
             if read.map_err(|source| Error::read(&self.file, source))? == 0 {
-                return Ok(None);
+                return Ok(false);
             }
             self.number += 1;
             if !trimmed(&self.buffer, self.number).is_empty() {
-                break;
+                return Ok(true);
             }
         }
+    }
+
+    fn line(&self) -> Result<Line<'_>> {
         let (number, complete) = (self.number, self.buffer.ends_with(b"\n"));
         match std::str::from_utf8(trimmed(&self.buffer, number)) {
-            Ok(text) => Ok(Some(Line { number, text, complete })),
+            Ok(text) => Ok(Line { number, text, complete }),
             Err(_) => Err(Error::Line {
                 file: self.file.clone(),
                 line: number,
@@ -104,6 +124,19 @@ mod tests {
         assert_eq!(first, Line { number: 1, text: "{\"a\":\"x\u{2028}y\u{85}\"}", complete: true });
         let last = lines.next_line().unwrap().unwrap();
         assert_eq!(last, Line { number: 4, text: "{\"b\":1}", complete: false });
+        assert_eq!(lines.next_line().unwrap(), None);
+    }
+
+    #[test]
+    fn a_peeked_line_is_still_the_next() {
+        let mut lines = lines("\n{\"a\":1}\n{\"b\":2}\n");
+        for _ in 0..2 {
+            assert_eq!(lines.peek_line().unwrap().unwrap().text, "{\"a\":1}");
+        }
+        let first = lines.next_line().unwrap().unwrap();
+        assert_eq!((first.number, first.text), (2, "{\"a\":1}"));
+        assert_eq!(lines.next_line().unwrap().unwrap().text, "{\"b\":2}");
+        assert_eq!(lines.peek_line().unwrap(), None);
         assert_eq!(lines.next_line().unwrap(), None);
     }
 

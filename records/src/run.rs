@@ -110,7 +110,7 @@ impl Record for RunEnd {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Client {
     /// How late requests were written, against their schedule and not counting time spent waiting for
-    /// `--max-concurrency`: median.
+    /// `--max-concurrency` or for their connection (`connect_us`): median.
     pub send_lag_p50_us: Option<Micros>,
     /// The same, 99th percentile.
     pub send_lag_p99_us: Option<Micros>,

@@ -2,7 +2,8 @@
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use crate::{Client, Labels, Rate, Record};
 
@@ -70,7 +71,8 @@ pub struct Summary {
     pub output_throughput: Option<f64>,
     /// Prompt and generated tokens a second.
     pub total_token_throughput: Option<f64>,
-    /// Most events carrying output within one second of the run: vLLM's "peak output token throughput".
+    /// Most tokens generated within one second of the run, each request's tokens spread evenly over the events that
+    /// carried its output. Where each event holds one token this is vLLM's figure, which counts the events.
     #[serde(default)]
     pub max_output_tokens_per_s: Option<f64>,
     /// Most requests overlapping one second of the run, by vLLM's rule.
@@ -100,11 +102,44 @@ pub struct Summary {
     pub warnings: Vec<String>,
 
     /// `mean_`, `median_`, `std_` and `p99_` (any percentile) of `ttft_ms`, `tpot_ms`, `itl_ms`, `e2el_ms`.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "figures")]
     pub metrics: IndexMap<String, Option<f64>>,
 }
 
 impl Record for Summary {
     const KIND: &'static str = "summary";
     const VERSION: u32 = 1;
+}
+
+/// Takes the figures in milliseconds out of the fields that have no name above, and passes over the rest: `kind`,
+/// `v`, what a later version adds and the lists that vLLM's result files carry.
+fn figures<'de, D: Deserializer<'de>>(rest: D) -> Result<IndexMap<String, Option<f64>>, D::Error> {
+    let fields = IndexMap::<String, Value>::deserialize(rest)?;
+    let figure = |(key, value): (String, Value)| match value {
+        Value::Number(number) => Some((key, number.as_f64())),
+        Value::Null => Some((key, None)),
+        _ => None,
+    };
+    Ok(fields.into_iter().filter(|(key, _)| key.ends_with("_ms")).filter_map(figure).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_written_summary_reads_back() {
+        let metrics =
+            IndexMap::from([("p99_ttft_ms".to_owned(), Some(1.5)), ("mean_itl_ms".to_owned(), None)]);
+        let summary = Summary { completed: 3, metrics, ..Summary::default() };
+        assert_eq!(Summary::from_line(&summary.to_line()).unwrap(), summary);
+    }
+
+    #[test]
+    fn unknown_fields_are_passed_over() {
+        let line = r#"{"kind":"summary","v":1,"completed":3,"total_input_tokens":1,"total_output_tokens":2,
+            "label":"x","ttfts":[0.1],"rtfx":0.0,"median_tpot_ms":2}"#;
+        let summary = Summary::from_line(line).unwrap();
+        assert_eq!(summary.metrics, IndexMap::from([("median_tpot_ms".to_owned(), Some(2.0))]));
+    }
 }

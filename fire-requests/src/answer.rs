@@ -1,0 +1,152 @@
+//! The answer to a request, gathered event by event, and the judgement whether it is a whole one.
+
+use records::{EventKind, Events, Micros, Outcome};
+
+use crate::{
+    api::{Api, Usage},
+    failure::Failure,
+};
+
+/// What a stream said.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    /// When each event was read, since the request was sent.
+    pub(crate) times: Vec<Micros>,
+    /// What each was, a letter an event.
+    pub(crate) letters: String,
+    /// Why generation ended.
+    pub(crate) finish_reason: Option<String>,
+    /// The server's last word on token counts.
+    pub(crate) usage: Usage,
+    done: bool,
+    failure: Option<Failure>,
+}
+
+impl Answer {
+    /// Takes the data of an event that was read at `time`. What follows the end is passed over.
+    pub(crate) fn event(&mut self, api: &dyn Api, time: Micros, data: &[u8]) {
+        if self.is_over() {
+            return;
+        }
+        if data.trim_ascii() == b"[DONE]" {
+            self.done = true;
+            return self.push(time, EventKind::Done);
+        }
+        match api.read(data) {
+            Ok(event) => {
+                self.push(time, event.kind);
+                self.finish_reason = event.finish_reason.or(self.finish_reason.take());
+                self.count(event.usage);
+                self.failure = event.error.map(|message| Failure::new(Outcome::ErrorEvent, message));
+            }
+            Err(error) => {
+                let shown = String::from_utf8_lossy(&data[..data.len().min(80)]);
+                let message = format!("an event that cannot be read ({error}): {shown}");
+                self.failure = Some(Failure::new(Outcome::Protocol, message));
+            }
+        }
+    }
+
+    /// Whether nothing more is to be expected: the end marker came, or the answer failed.
+    pub(crate) fn is_over(&self) -> bool {
+        self.done || self.failure.is_some()
+    }
+
+    /// Events that carried output.
+    pub(crate) fn events(&self) -> Events<'_> {
+        Events::new(&self.times, &self.letters, self.usage.output)
+    }
+
+    /// Whether the answer, which has come to its end after `bytes` of body, is whole.
+    pub(crate) fn judge(&self, bytes: u64) -> Result<(), Failure> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        let fail = |outcome, message: &str| Err(Failure::new(outcome, message));
+        if self.letters.is_empty() && bytes == 0 {
+            return fail(Outcome::Protocol, "an empty body");
+        }
+        if self.letters.is_empty() {
+            return fail(
+                Outcome::Protocol,
+                &format!("no event in a body of {bytes} bytes; is this a stream?"),
+            );
+        }
+        if self.letters == "d" {
+            return fail(Outcome::Protocol, "nothing but [DONE]");
+        }
+        if !self.done && self.finish_reason.is_none() {
+            return fail(Outcome::Truncated, "the stream ended without a finish reason or [DONE]");
+        }
+        if self.events().first_output().is_none() && self.usage.output != Some(0) {
+            return fail(
+                Outcome::Protocol,
+                "no event carried output, and no usage says that none was generated",
+            );
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, time: Micros, kind: EventKind) {
+        self.times.push(time);
+        self.letters.push(kind.letter());
+    }
+
+    fn count(&mut self, usage: Option<Usage>) {
+        let Some(usage) = usage else { return };
+        self.usage.prompt = usage.prompt.or(self.usage.prompt);
+        self.usage.output = usage.output.or(self.usage.output);
+        self.usage.cached = usage.cached.or(self.usage.cached);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api;
+
+    fn judged(events: &[&str]) -> (String, Result<(), Failure>) {
+        let mut answer = Answer::default();
+        for (at, event) in events.iter().enumerate() {
+            answer.event(api::named("openai"), Micros::new(at as f64), event.as_bytes());
+        }
+        let judged = answer.judge(events.iter().map(|event| event.len() as u64).sum());
+        (answer.letters, judged)
+    }
+
+    const TOKEN: &str = r#"{"choices":[{"text":"a"}]}"#;
+    const LAST: &str = r#"{"choices":[{"text":"b","finish_reason":"length"}]}"#;
+    const FINISH: &str = r#"{"choices":[{"finish_reason":"stop"}]}"#;
+    const NONE: &str = r#"{"choices":[],"usage":{"completion_tokens":0}}"#;
+    const ERROR: &str = r#"{"error":{"message":"engine died"}}"#;
+
+    #[test]
+    fn whole_answers_succeed() {
+        for (events, letters) in [
+            (&[TOKEN, LAST, "[DONE]"] as &[&str], "ccd"),
+            (&[TOKEN, LAST], "cc"),
+            (&[TOKEN, "[DONE]"], "cd"),
+            (&[FINISH, NONE, "[DONE]"], "fud"),
+            (&[TOKEN, LAST, "[DONE]", "rubbish"], "ccd"),
+        ] {
+            assert_eq!(judged(events), (letters.to_owned(), Ok(())), "{events:?}");
+        }
+    }
+
+    #[test]
+    fn others_say_what_they_lack() {
+        for (events, outcome, message) in [
+            (&[] as &[&str], Outcome::Protocol, "an empty body"),
+            (&["[DONE]"], Outcome::Protocol, "nothing but [DONE]"),
+            (&[ERROR], Outcome::ErrorEvent, "engine died"),
+            (&[TOKEN, ERROR, "[DONE]"], Outcome::ErrorEvent, "engine died"),
+            (&[TOKEN, TOKEN], Outcome::Truncated, "the stream ended without a finish reason or [DONE]"),
+            (&[FINISH, "[DONE]"], Outcome::Protocol, "no event carried output"),
+            (&[TOKEN, "{"], Outcome::Protocol, "an event that cannot be read"),
+        ] {
+            let failure = judged(events).1.unwrap_err();
+            assert_eq!(failure.outcome, outcome, "{events:?}");
+            assert!(failure.message.starts_with(message), "{failure:?}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The `OpenAI` API's `/v1/chat/completions`.
+
+use records::{EventKind, Prompt};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Api, Event,
+    event::{Chunk, Text},
+};
+
+pub(super) struct Chat;
+
+impl Api for Chat {
+    fn name(&self) -> &'static str {
+        "openai-chat"
+    }
+
+    fn endpoint(&self) -> &'static str {
+        "/v1/chat/completions"
+    }
+
+    fn length_field(&self) -> &'static str {
+        "max_completion_tokens"
+    }
+
+    fn input(&self, prompt: Prompt) -> Result<(&'static str, Value), String> {
+        let messages = match (prompt.messages, prompt.prompt) {
+            (Some(messages), _) => messages.into(),
+            (None, Some(text)) => json!([{ "role": "user", "content": text }]),
+            (None, None) => return Err("neither `prompt` nor `messages`".to_owned()),
+        };
+        Ok(("messages", messages))
+    }
+
+    fn read(&self, data: &[u8]) -> Result<Event, serde_json::Error> {
+        serde_json::from_slice::<Chunk<Choice>>(data).map(|chunk| chunk.event(Choice::kind))
+    }
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(default)]
+    delta: Option<Delta>,
+    #[serde(default)]
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+struct Delta {
+    #[serde(default)]
+    role: Text,
+    #[serde(default)]
+    content: Text,
+    #[serde(default)]
+    refusal: Text,
+    #[serde(default)]
+    reasoning: Text,
+    #[serde(default)]
+    reasoning_content: Text,
+    #[serde(default)]
+    tool_calls: Text,
+    #[serde(default)]
+    function_call: Text,
+}
+
+impl Choice {
+    fn kind(self) -> (EventKind, Option<String>) {
+        let delta = self.delta.unwrap_or_default();
+        let empty =
+            delta.content.is_empty() || delta.reasoning.is_empty() || delta.reasoning_content.is_empty();
+        let kind = if delta.content.is_some() || delta.refusal.is_some() {
+            EventKind::Content
+        } else if delta.reasoning.is_some() {
+            EventKind::Reasoning
+        } else if delta.reasoning_content.is_some() {
+            EventKind::ReasoningContent
+        } else if delta.tool_calls.is_some() || delta.function_call.is_some() {
+            EventKind::ToolCall
+        } else if self.finish_reason.is_some() {
+            if empty { EventKind::Stop } else { EventKind::Finish }
+        } else if delta.role.is_some() {
+            EventKind::Role
+        } else if empty {
+            EventKind::Blank
+        } else {
+            EventKind::Other
+        };
+        (kind, self.finish_reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(delta: &str, finish: &str) -> EventKind {
+        let data = format!(r#"{{"choices":[{{"index":0,"delta":{delta},"finish_reason":{finish}}}]}}"#);
+        Chat.read(data.as_bytes()).unwrap().kind
+    }
+
+    #[test]
+    fn deltas_are_told_apart() {
+        for (delta, finish, expected) in [
+            (r#"{"role":"assistant","content":""}"#, "null", EventKind::Role),
+            (r#"{"role":"assistant","content":null}"#, "null", EventKind::Role),
+            (r#"{"role":"assistant","content":"a"}"#, "null", EventKind::Content),
+            (r#"{"content":[{"type":"text","text":"a"}]}"#, "null", EventKind::Content),
+            (r#"{"content":"a"}"#, r#""length""#, EventKind::Content),
+            (r#"{"reasoning":"a","content":null}"#, "null", EventKind::Reasoning),
+            (r#"{"reasoning_content":"a","content":null}"#, "null", EventKind::ReasoningContent),
+            (r#"{"content":null,"tool_calls":[{"index":0}]}"#, "null", EventKind::ToolCall),
+            (r#"{"tool_calls":[]}"#, "null", EventKind::Other),
+            (r#"{"content":""}"#, "null", EventKind::Blank),
+            (r#"{"reasoning":""}"#, "null", EventKind::Blank),
+            (r#"{"content":""}"#, r#""stop""#, EventKind::Stop),
+            ("{}", r#""stop""#, EventKind::Finish),
+            ("null", "null", EventKind::Other),
+        ] {
+            assert_eq!(kind(delta, finish), expected, "{delta} {finish}");
+        }
+    }
+
+    #[test]
+    fn an_error_keeps_the_servers_message() {
+        for (data, message) in [
+            (r#"{"error":{"message":"engine died","code":500}}"#, "engine died"),
+            (r#"{"object":"error","message":"engine died"}"#, "engine died"),
+            (r#"{"error":"engine died"}"#, "engine died"),
+            (r#"{"error":{"code":500}}"#, r#"{"code":500}"#),
+        ] {
+            let event = Chat.read(data.as_bytes()).unwrap();
+            assert_eq!((event.kind, event.error.as_deref()), (EventKind::Error, Some(message)));
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The `OpenAI` API's `/v1/completions`.
+
+use records::{EventKind, Prompt};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    Api, Event,
+    event::{Chunk, Text},
+};
+
+pub(super) struct Completions;
+
+impl Api for Completions {
+    fn name(&self) -> &'static str {
+        "openai"
+    }
+
+    fn endpoint(&self) -> &'static str {
+        "/v1/completions"
+    }
+
+    fn length_field(&self) -> &'static str {
+        "max_tokens"
+    }
+
+    fn input(&self, prompt: Prompt) -> Result<(&'static str, Value), String> {
+        match prompt.prompt {
+            Some(text) => Ok(("prompt", text.into())),
+            None => {
+                Err("`messages` without `prompt` needs a chat endpoint; give --backend openai-chat"
+                    .to_owned())
+            }
+        }
+    }
+
+    fn read(&self, data: &[u8]) -> Result<Event, serde_json::Error> {
+        serde_json::from_slice::<Chunk<Choice>>(data).map(|chunk| chunk.event(Choice::kind))
+    }
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(default)]
+    text: Text,
+    #[serde(default)]
+    finish_reason: Option<String>,
+}
+
+impl Choice {
+    fn kind(self) -> (EventKind, Option<String>) {
+        let kind = match (self.text, &self.finish_reason) {
+            (Text::Some, _) => EventKind::Content,
+            (Text::Empty, Some(_)) => EventKind::Stop,
+            (Text::Empty, None) => EventKind::Blank,
+            (Text::Absent, Some(_)) => EventKind::Finish,
+            (Text::Absent, None) => EventKind::Other,
+        };
+        (kind, self.finish_reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_told_apart() {
+        for (data, kind) in [
+            (r#"{"choices":[{"text":"a","finish_reason":null}]}"#, EventKind::Content),
+            (r#"{"choices":[{"text":"a","finish_reason":"length"}]}"#, EventKind::Content),
+            (r#"{"choices":[{"text":""}]}"#, EventKind::Blank),
+            (r#"{"choices":[{"text":"","finish_reason":"stop"}]}"#, EventKind::Stop),
+            (r#"{"choices":[{"finish_reason":"stop"}]}"#, EventKind::Finish),
+            (r#"{"choices":[],"usage":{"completion_tokens":2}}"#, EventKind::Usage),
+            (r#"{"choices":[]}"#, EventKind::Other),
+            (r#"{"error":"full"}"#, EventKind::Error),
+        ] {
+            assert_eq!(Completions.read(data.as_bytes()).unwrap().kind, kind, "{data}");
+        }
+    }
+
+    #[test]
+    fn usage_is_read_beside_a_choice_too() {
+        let data = br#"{"choices":[{"text":"","finish_reason":"length"}],"usage":{"completion_tokens":16,
+            "prompt_tokens":4,"prompt_tokens_details":{"cached_tokens":1}}}"#;
+        let usage = Completions.read(data).unwrap().usage.unwrap();
+        assert_eq!((usage.prompt, usage.output, usage.cached), (Some(4), Some(16), Some(1)));
+    }
+}

@@ -1,0 +1,204 @@
+//! What one event of a stream says, and the JSON that completions and chat share.
+
+use std::{fmt, marker::PhantomData};
+
+use records::EventKind;
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+
+/// One event, read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// What it was.
+    pub(crate) kind: EventKind,
+    /// Why generation ended, if it says so.
+    pub(crate) finish_reason: Option<String>,
+    /// Token counts so far, if it has any.
+    pub(crate) usage: Option<Usage>,
+    /// The server's message, if it reports an error.
+    pub(crate) error: Option<String>,
+}
+
+/// The server's token counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Usage {
+    /// Tokens of the prompt, its template included.
+    pub(crate) prompt: Option<u64>,
+    /// Tokens generated.
+    pub(crate) output: Option<u64>,
+    /// Prompt tokens taken from the prefix cache.
+    pub(crate) cached: Option<u64>,
+}
+
+/// The frame of an event of the completions and the chat API, around choices of its own.
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "C: Deserialize<'de>"))]
+pub(super) struct Chunk<C> {
+    #[serde(default = "First::none")]
+    choices: First<C>,
+    #[serde(default)]
+    usage: Option<WireUsage>,
+    #[serde(default)]
+    error: Option<WireError>,
+    /// Where older servers put an error: `{"object":"error","message":…}`.
+    #[serde(default)]
+    message: Option<WireError>,
+}
+
+impl<C> Chunk<C> {
+    /// The event, `kind_of` telling what its first choice is and why it ended.
+    pub(super) fn event(self, kind_of: impl FnOnce(C) -> (EventKind, Option<String>)) -> Event {
+        let usage = self.usage.map(WireUsage::into);
+        let choice = self.choices.0;
+        let error = self.error.or(self.message.filter(|_| choice.is_none())).map(|error| error.0);
+        let (kind, finish_reason) = match choice {
+            _ if error.is_some() => (EventKind::Error, None),
+            Some(choice) => kind_of(choice),
+            None if usage.is_some() => (EventKind::Usage, None),
+            None => (EventKind::Other, None),
+        };
+        Event { kind, finish_reason, usage, error }
+    }
+}
+
+/// The first of a list; the others (`n` above 1 has them in events of their own) are passed over.
+struct First<C>(Option<C>);
+
+impl<C> First<C> {
+    fn none() -> Self {
+        Self(None)
+    }
+}
+
+impl<'de, C: Deserialize<'de>> Deserialize<'de> for First<C> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FirstVisitor(PhantomData))
+    }
+}
+
+struct FirstVisitor<C>(PhantomData<C>);
+
+impl<'de, C: Deserialize<'de>> Visitor<'de> for FirstVisitor<C> {
+    type Value = First<C>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of choices or null")
+    }
+
+    fn visit_unit<E>(self) -> Result<First<C>, E> {
+        Ok(First(None))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<First<C>, A::Error> {
+        let first = list.next_element()?;
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(First(first))
+    }
+}
+
+#[derive(Deserialize)]
+struct WireUsage {
+    #[serde(default)]
+    prompt_tokens: Option<u64>,
+    #[serde(default)]
+    completion_tokens: Option<u64>,
+    #[serde(default)]
+    prompt_tokens_details: Option<Details>,
+}
+
+#[derive(Deserialize)]
+struct Details {
+    #[serde(default)]
+    cached_tokens: Option<u64>,
+}
+
+impl From<WireUsage> for Usage {
+    fn from(wire: WireUsage) -> Self {
+        Self {
+            prompt: wire.prompt_tokens,
+            output: wire.completion_tokens,
+            cached: wire.prompt_tokens_details.and_then(|details| details.cached_tokens),
+        }
+    }
+}
+
+/// A server's error message: `{"message":…}`, or whatever else stands in its place, as it is.
+pub(crate) struct WireError(pub(crate) String);
+
+impl<'de> Deserialize<'de> for WireError {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        let text = value.get("message").unwrap_or(&value);
+        Ok(Self(text.as_str().map_or_else(|| text.to_string(), str::to_owned)))
+    }
+}
+
+/// Whether a text (or a list of parts in its place) holds anything; the text itself is not kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Text {
+    /// No such field, or null.
+    #[default]
+    Absent,
+    /// `""`, or an empty list.
+    Empty,
+    /// Anything.
+    Some,
+}
+
+impl Text {
+    /// Whether it holds anything.
+    pub(super) fn is_some(self) -> bool {
+        self == Self::Some
+    }
+
+    /// Whether it is there and holds nothing.
+    pub(super) fn is_empty(self) -> bool {
+        self == Self::Empty
+    }
+
+    fn of(empty: bool) -> Self {
+        if empty { Self::Empty } else { Self::Some }
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextVisitor)
+    }
+}
+
+struct TextVisitor;
+
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = Text;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text, a list, an object or null")
+    }
+
+    fn visit_unit<E>(self) -> Result<Text, E> {
+        Ok(Text::Absent)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Text, E> {
+        Ok(Text::of(text.is_empty()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Text, A::Error> {
+        let mut empty = true;
+        while list.next_element::<IgnoredAny>()?.is_some() {
+            empty = false;
+        }
+        Ok(Text::of(empty))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Text, A::Error> {
+        let mut empty = true;
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
+            empty = false;
+        }
+        Ok(Text::of(empty))
+    }
+}

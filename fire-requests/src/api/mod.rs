@@ -1,0 +1,37 @@
+//! The APIs that can be spoken: one small file each, and one line in the table.
+
+mod chat;
+mod completions;
+mod event;
+
+use records::Prompt;
+use serde_json::Value;
+
+pub(crate) use event::{Event, Usage, WireError};
+
+/// How one API is spoken.
+pub trait Api: Sync {
+    /// Its name, by vLLM's `--backend`.
+    fn name(&self) -> &'static str;
+    /// Path of its endpoint.
+    fn endpoint(&self) -> &'static str;
+    /// The field of the body that limits the output.
+    fn length_field(&self) -> &'static str;
+    /// The field of the body that holds the input, and its value; or what is wrong with the row, and the remedy.
+    fn input(&self, prompt: Prompt) -> Result<(&'static str, Value), String>;
+    /// Reads the data of one event that is not the end marker.
+    fn read(&self, data: &[u8]) -> Result<Event, serde_json::Error>;
+}
+
+/// All backends, the default first.
+const ALL: [&dyn Api; 2] = [&completions::Completions, &chat::Chat];
+
+/// The names that `--backend` takes.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|api| api.name())
+}
+
+/// The backend of this name; the default if there is none, which `--backend` rules out.
+pub(crate) fn named(name: &str) -> &'static dyn Api {
+    ALL.into_iter().find(|api| api.name() == name).unwrap_or(ALL[0])
+}

@@ -1,0 +1,226 @@
+//! The command line.
+
+use std::{num::NonZeroU32, path::PathBuf, time::Duration};
+
+use clap::{ArgAction, Parser, builder::PossibleValuesParser, builder::TypedValueParser};
+use hyper::header::{HeaderName, HeaderValue};
+use records::Rate;
+use serde_json::{Map, Value};
+
+use crate::api::{self, Api};
+
+const EXAMPLES: &str = "\
+Rows: one JSON object a line with `prompt` or `messages`, and optionally `id`, `workload`, `max_tokens`, \
+`prompt_tokens`, `at_us` (send at this instant of the run, in place of the arrival process) and `extra_body`. \
+Rows are read as they are needed, and each timing row is written as its request ends.
+
+A request succeeds if the status is 2xx, no error event came, and the answer ended: a finish reason or [DONE] \
+was seen. An answer of 0 tokens succeeds if the server's usage says so. Nothing is retried, except that a request \
+whose reused connection is found dead before any byte of an answer is sent once more (`resent`).
+
+Requests go to the server directly; HTTP_PROXY and its kin are not used. The key is read from OPENAI_API_KEY.
+
+Exit: 0 if a request succeeded, 1 if none did, 2 for unusable arguments, input, output or server. The first Ctrl-C \
+(or TERM) stops sending and waits up to --grace for what is in flight, the second does not wait; then the tool dies \
+by that signal.
+
+Examples:
+  echo '{\"prompt\":\"Once upon a time\",\"max_tokens\":32}' | fire-requests --port 8000
+  fire-requests prompts.jsonl --backend openai-chat --max-concurrency 16 --output run.jsonl
+  fire-requests prompts.jsonl --request-rate 4 --label engine=vllm | summarize";
+
+/// Fire prompts at an LLM server and write the timing of each request as a JSON line
+///
+/// With --max-concurrency alone, a closed loop: each request that ends makes room for the next. With --request-rate,
+/// an open loop: requests are due at times drawn beforehand. With both, the cap delays requests but drops none, and
+/// the delay shows in the rows (`scheduled_us` against `sent_us`).
+#[derive(Parser)]
+#[command(version, after_help = EXAMPLES, max_term_width = 110)]
+pub struct Args {
+    /// Rows to send; `-` or none: standard input
+    pub file: Option<PathBuf>,
+
+    /// API to speak, by vLLM's names
+    #[arg(long, default_value = "openai", value_parser = PossibleValuesParser::new(api::names()).map(|name| api::named(&name)))]
+    pub backend: &'static dyn Api,
+    /// Where the server listens; a path before /v1 is kept. Default: http://HOST:PORT
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// Host, if there is no --base-url
+    #[arg(long, default_value = "127.0.0.1", conflicts_with = "base_url")]
+    pub host: String,
+    /// Port, if there is no --base-url
+    #[arg(long, default_value_t = 8000, conflicts_with = "base_url")]
+    pub port: u16,
+    /// Path of the endpoint. Default: /v1/completions or /v1/chat/completions, as --backend says
+    #[arg(long, value_name = "PATH")]
+    pub endpoint: Option<String>,
+    /// Model to ask for. Default: the first that /v1/models lists
+    #[arg(long)]
+    pub model: Option<String>,
+    /// Header to add to each request (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = header)]
+    pub header: Vec<(HeaderName, HeaderValue)>,
+    /// Accept any TLS certificate
+    #[arg(long)]
+    pub insecure: bool,
+    /// PEM file of certificates to trust besides the system's: authorities, or the server's own
+    #[arg(long, value_name = "FILE")]
+    pub cacert: Option<PathBuf>,
+
+    /// Requests per second; inf: no schedule
+    #[arg(long, default_value = "inf", value_name = "RATE", allow_negative_numbers = true)]
+    pub request_rate: Rate,
+    /// Shape of the gaps between arrivals: 1 Poisson, below 1 burstier, above 1 steadier, inf evenly spaced
+    #[arg(long, default_value = "1.0", value_name = "SHAPE", allow_negative_numbers = true)]
+    pub burstiness: Rate,
+    /// Most requests in flight at once. Default: no limit
+    #[arg(long, value_name = "N")]
+    pub max_concurrency: Option<NonZeroU32>,
+    /// Seed of the arrival times
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Times to send the first row before the run, to warm the server; rows of phase `warmup`
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub num_warmups: u32,
+    /// Seconds to wait for /v1/models to answer before the run; 0: do not wait, but for 2 s while nobody listens
+    #[arg(long, default_value = "0", value_name = "SECS", value_parser = seconds)]
+    pub ready_check_timeout_sec: Duration,
+    /// Seconds until a request is given up, its connection included. Default: never
+    #[arg(long, value_name = "SECS", value_parser = some_seconds)]
+    pub request_timeout: Option<Duration>,
+    /// Seconds to wait for requests in flight after the first Ctrl-C
+    #[arg(long, default_value = "30", value_name = "SECS", value_parser = seconds)]
+    pub grace: Duration,
+
+    #[command(flatten)]
+    /// What is laid over each request.
+    pub sampling: Sampling,
+
+    /// Write to this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Replace --output if it exists
+    #[arg(long, requires = "output")]
+    pub overwrite: bool,
+    /// Name of the run. Default: made from the time it starts
+    #[arg(long, value_name = "NAME")]
+    pub run: Option<String>,
+    /// Label of the run, kept in its first line (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
+    pub label: Vec<(String, String)>,
+    /// No progress line and no closing line
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Fields of the request's body that are the same for every row.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Request body")]
+pub struct Sampling {
+    /// Have the server generate past the end-of-sequence token, up to `max_tokens`
+    #[arg(long)]
+    pub ignore_eos: bool,
+    /// Sampling temperature. Default: the server's, like all that follow
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub temperature: Option<f64>,
+    /// Nucleus sampling: probability mass to keep
+    #[arg(long, value_name = "P")]
+    pub top_p: Option<f64>,
+    /// Number of most likely tokens to sample from
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    pub top_k: Option<i64>,
+    /// Least probability, relative to that of the likeliest token
+    #[arg(long, value_name = "P")]
+    pub min_p: Option<f64>,
+    /// Penalty by how often a token has been generated
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub frequency_penalty: Option<f64>,
+    /// Penalty for tokens already generated
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub presence_penalty: Option<f64>,
+    /// Factor against tokens already seen; 1: none
+    #[arg(long, value_name = "X")]
+    pub repetition_penalty: Option<f64>,
+    /// Field that carries a row's `max_tokens`. Default, as vLLM's client: `max_tokens` for completions,
+    /// `max_completion_tokens` for chat (which some servers ignore: their answers come out longer than asked)
+    #[arg(long, value_name = "FIELD", value_parser = ["max_tokens", "max_completion_tokens"])]
+    pub length_field: Option<String>,
+    /// Fields laid over each body, after all flags; null removes a field. A row's own `extra_body` comes last
+    #[arg(long, value_name = "JSON", value_parser = object, action = ArgAction::Set)]
+    pub extra_body: Option<ExtraBody>,
+}
+
+/// The value of `--extra-body`.
+pub type ExtraBody = Map<String, Value>;
+
+fn object(text: &str) -> Result<ExtraBody, String> {
+    serde_json::from_str(text).map_err(|error| format!("not a JSON object: {error}"))
+}
+
+fn pair(text: &str) -> Result<(&str, &str), String> {
+    text.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or_else(|| "expected KEY=VALUE".to_owned())
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    pair(text).map(|(key, value)| (key.to_owned(), value.to_owned()))
+}
+
+fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
+    let (key, value) = pair(text)?;
+    let name = key.trim().parse().map_err(|_| format!("'{key}' is no header name"))?;
+    let value = value.trim().parse().map_err(|_| format!("the value of {key} is no header value"))?;
+    Ok((name, value))
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| format!("'{text}' is not a number of seconds"))?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| format!("must be 0 or more seconds, not {text}"))
+}
+
+fn some_seconds(text: &str) -> Result<Duration, String> {
+    seconds(text).and_then(|time| if time.is_zero() { Err("must be above 0".to_owned()) } else { Ok(time) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(args: &[&str]) -> Result<Args, String> {
+        Args::try_parse_from(["fire-requests"].iter().chain(args)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn rates_must_be_above_zero() {
+        for rate in ["0", "-1", "nan", "fast"] {
+            assert!(parse(&["--request-rate", rate]).is_err(), "{rate}");
+        }
+        assert!(parse(&["--request-rate", "inf", "--burstiness", "inf"]).is_ok());
+    }
+
+    #[test]
+    fn defaults_are_those_of_vllm() {
+        let args = parse(&[]).unwrap();
+        assert_eq!(args.backend.name(), "openai");
+        assert_eq!((args.host.as_str(), args.port), ("127.0.0.1", 8000));
+        assert!(args.request_rate.get().is_infinite());
+        assert!((args.burstiness.get() - 1.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_refused() {
+        for args in [
+            &["--extra-body", "[1]"] as &[&str],
+            &["--label", "engine"],
+            &["--header", "a b=c"],
+            &["--grace", "-1"],
+            &["--request-timeout", "0"],
+            &["--max-concurrency", "0"],
+            &["--overwrite"],
+            &["--base-url", "http://x", "--port", "1"],
+            &["--num-prompts", "10"],
+        ] {
+            assert!(parse(args).is_err(), "{args:?}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Why a request failed: data, not an error of the tool.
+
+use std::error::Error;
+
+use records::Outcome;
+
+/// Longest message kept, in characters: an HTML page must not fill the results.
+const LONGEST: usize = 300;
+
+/// What goes into a failed request's row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// Its class.
+    pub(crate) outcome: Outcome,
+    /// What happened, the server's own words where there are any.
+    pub(crate) message: String,
+}
+
+impl Failure {
+    /// A failure with a message of ours.
+    pub(crate) fn new(outcome: Outcome, message: impl Into<String>) -> Self {
+        Self { outcome, message: shortened(&message.into()) }
+    }
+
+    /// A connection that broke, with every cause that its error names.
+    pub(crate) fn broken(error: &(dyn Error + 'static)) -> Self {
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(inner) = cause {
+            let inner_text = inner.to_string();
+            if !text.contains(&inner_text) {
+                text = format!("{text}: {inner_text}");
+            }
+            cause = inner.source();
+        }
+        Self::new(Outcome::Truncated, text)
+    }
+}
+
+/// On one line, and cut where it is too long.
+pub(crate) fn shortened(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_fit_on_a_line() {
+        assert_eq!(shortened("<html>\n  no\thealthy </html>"), "<html> no healthy </html>");
+        assert_eq!(shortened(&"é".repeat(400)), "é".repeat(300) + "…");
+    }
+}

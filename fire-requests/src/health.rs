@@ -1,0 +1,150 @@
+//! Whether the client itself kept up.
+
+use std::{
+    mem::MaybeUninit,
+    sync::{Mutex, PoisonError},
+    thread::available_parallelism,
+    time::{Duration, Instant},
+};
+
+use hdrhistogram::Histogram;
+use records::{Client, ClientVerdict, Micros};
+
+/// Beyond this much lateness (99th percentile), figures in milliseconds are the client's more than the server's.
+const LATE_US: u64 = 10_000;
+/// Beyond this part of all cores, requests wait for the client's CPU.
+const BUSY: f64 = 0.9;
+/// How often the event loop is probed.
+const PROBE: Duration = Duration::from_millis(20);
+
+/// Lateness seen so far, in µs.
+pub(crate) struct Health {
+    send: Mutex<Histogram<u64>>,
+    read: Mutex<Histogram<u64>>,
+}
+
+/// CPU time and wall time at the run's start.
+#[derive(Clone, Copy)]
+pub(crate) struct Baseline {
+    cpu: Duration,
+    /// The wall time, on the monotonic clock.
+    pub(crate) wall: Instant,
+}
+
+impl Baseline {
+    /// Now.
+    pub(crate) fn now() -> Self {
+        Self { cpu: cpu_time(), wall: Instant::now() }
+    }
+
+    fn cpu_pct(self) -> Option<f64> {
+        let wall = self.wall.elapsed().as_secs_f64();
+        let cpu = cpu_time().saturating_sub(self.cpu).as_secs_f64();
+        (wall > 0.0).then(|| (cpu / wall * 1000.0).round() / 10.0)
+    }
+}
+
+impl Health {
+    /// Nothing seen yet.
+    pub(crate) fn new() -> Self {
+        Self { send: Mutex::new(histogram()), read: Mutex::new(histogram()) }
+    }
+
+    /// A request was written this long after it was due, waiting for `--max-concurrency` and for its connection to
+    /// open left out.
+    pub(crate) fn sent_late(&self, lag: Duration) {
+        record(&self.send, lag);
+    }
+
+    /// Measures how late the event loop wakes, until dropped.
+    pub(crate) async fn probe(&self) {
+        loop {
+            let due = Instant::now() + PROBE;
+            tokio::time::sleep_until(due.into()).await;
+            record(&self.read, due.elapsed());
+        }
+    }
+
+    /// The client's part of `run_end`.
+    pub(crate) fn report(&self, since: Baseline, peak_in_flight: u64, connections: u64) -> Client {
+        let send = self.send.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let cpu_pct = since.cpu_pct();
+        let reason = reason(quantile(&send, 0.99), quantile(&read, 0.99), cpu_pct);
+        let micros = |us: Option<u64>| us.map(|us| Micros::new(us as f64));
+        Client {
+            send_lag_p50_us: micros(quantile(&send, 0.5)),
+            send_lag_p99_us: micros(quantile(&send, 0.99)),
+            send_lag_max_us: micros(quantile(&send, 1.0)),
+            read_lag_p99_us: micros(quantile(&read, 0.99)),
+            read_lag_max_us: micros(quantile(&read, 1.0)),
+            cpu_pct,
+            peak_in_flight,
+            connections,
+            verdict: if reason.is_some() { ClientVerdict::ClientBound } else { ClientVerdict::Ok },
+            reason,
+        }
+    }
+}
+
+fn reason(send_us: Option<u64>, read_us: Option<u64>, cpu_pct: Option<f64>) -> Option<String> {
+    let late = |us: Option<u64>| us.filter(|&us| us > LATE_US).map(|us| us as f64 / 1e3);
+    let full = available_parallelism().map_or(1, usize::from) as f64 * 100.0;
+    if let Some(ms) = late(send_us) {
+        return Some(format!("requests were written up to {ms:.1} ms late (p99)"));
+    }
+    if let Some(ms) = late(read_us) {
+        return Some(format!("answers were read up to {ms:.1} ms late (p99)"));
+    }
+    cpu_pct.filter(|&cpu| cpu > BUSY * full).map(|cpu| format!("{cpu:.0} % CPU used of {full:.0} %"))
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new(3).expect("3 significant digits are in the allowed range of 0 to 5")
+}
+
+fn record(histogram: &Mutex<Histogram<u64>>, lag: Duration) {
+    histogram.lock().unwrap_or_else(PoisonError::into_inner).saturating_record(lag.as_micros() as u64);
+}
+
+fn quantile(histogram: &Histogram<u64>, quantile: f64) -> Option<u64> {
+    (!histogram.is_empty()).then(|| histogram.value_at_quantile(quantile))
+}
+
+/// CPU time of this process, user and system.
+fn cpu_time() -> Duration {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` is valid for writing, and zeroes are a valid `rusage` if the call writes nothing.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let time = |part: libc::timeval| Duration::new(part.tv_sec as u64, part.tv_usec as u32 * 1000);
+    time(usage.ru_utime) + time(usage.ru_stime)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_verdict_has_a_reason() {
+        assert_eq!(reason(Some(9_000), Some(100), Some(50.0)), None);
+        assert_eq!(reason(None, None, None), None);
+        assert_eq!(
+            reason(Some(12_500), None, None).unwrap(),
+            "requests were written up to 12.5 ms late (p99)"
+        );
+        assert_eq!(
+            reason(Some(5), Some(20_000), None).unwrap(),
+            "answers were read up to 20.0 ms late (p99)"
+        );
+        assert!(reason(None, None, Some(1e6)).unwrap().contains("CPU"));
+    }
+
+    #[test]
+    fn nothing_seen_is_null() {
+        let report = Health::new().report(Baseline::now(), 0, 0);
+        assert_eq!((report.send_lag_p50_us, report.read_lag_max_us), (None, None));
+    }
+}

@@ -1,0 +1,124 @@
+//! Asking the server for its models, before anything is measured.
+
+use std::{
+    error::Error as _,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use hyper::HeaderMap;
+use records::{Error, Result};
+use reqwest::blocking::{Client, Response};
+use rustls::ClientConfig;
+use serde::Deserialize;
+
+use crate::target::Target;
+
+const TIMEOUT: Duration = Duration::from_secs(10);
+const BETWEEN_CHECKS: Duration = Duration::from_millis(250);
+
+/// How long a refused connection is tried again: `server & fire-requests` starts both at once.
+const STARTING: Duration = Duration::from_secs(2);
+
+/// The model to ask for: the one named, if it may be on the server's list, or else the first of that list.
+pub(crate) fn choose(server: &Server, named: Option<&str>) -> Result<String> {
+    let unknown = |reason: &str| Error::usage(format!("{}: {reason}", server.url));
+    match (named, server.models()) {
+        (Some(name), Err(_)) => Ok(name.to_owned()),
+        (Some(name), Ok(models)) if models.is_empty() || models.iter().any(|model| model == name) => {
+            Ok(name.to_owned())
+        }
+        (Some(name), Ok(models)) => {
+            Err(unknown(&format!("no model '{name}' on this server; it has {}", models.join(", "))))
+        }
+        (None, Ok(models)) => models
+            .into_iter()
+            .next()
+            .ok_or_else(|| unknown("lists no model; name the one to ask for with --model")),
+        (None, Err(reason)) if reason.contains("certificate") => {
+            Err(unknown(&format!("{reason}; give --cacert FILE to trust it, or --insecure")))
+        }
+        (None, Err(reason)) => Err(unknown(&format!("{reason}; start the server, or name a --model"))),
+    }
+}
+
+/// The part of the server that is asked outside the measured path.
+pub(crate) struct Server {
+    client: Client,
+    url: String,
+}
+
+#[derive(Deserialize)]
+struct List {
+    data: Vec<Model>,
+}
+
+#[derive(Deserialize)]
+struct Model {
+    id: String,
+}
+
+impl Server {
+    /// A client of its own, which goes direct like the measured path.
+    pub(crate) fn new(target: &Target, tls: &Arc<ClientConfig>, headers: &HeaderMap) -> Result<Self> {
+        let client = Client::builder()
+            .no_proxy()
+            .timeout(TIMEOUT)
+            .tls_backend_preconfigured((**tls).clone())
+            .default_headers(headers.clone())
+            .build()
+            .map_err(|error| Error::usage(format!("cannot set up the HTTP client: {}", chain(&error))))?;
+        let scheme = if target.tls { "https" } else { "http" };
+        Ok(Self { client, url: format!("{scheme}://{}{}", target.authority, target.path("/v1/models")) })
+    }
+
+    /// Waits until the server answers with anything but a 5xx.
+    pub(crate) fn wait_until_ready(&self, limit: Duration) -> Result<()> {
+        let deadline = Instant::now() + limit;
+        loop {
+            let reason = match self.client.get(&self.url).send() {
+                Ok(answer) if !answer.status().is_server_error() => return Ok(()),
+                Ok(answer) => format!("HTTP {}", answer.status()),
+                Err(error) => chain(&error),
+            };
+            if Instant::now() + BETWEEN_CHECKS > deadline {
+                let seconds = limit.as_secs_f64();
+                return Err(Error::usage(format!("{}: not ready after {seconds} s: {reason}", self.url)));
+            }
+            thread::sleep(BETWEEN_CHECKS);
+        }
+    }
+
+    fn models(&self) -> std::result::Result<Vec<String>, String> {
+        let answer = self.list_once_listening().map_err(|error| chain(&error))?;
+        if !answer.status().is_success() {
+            return Err(format!("HTTP {}", answer.status()));
+        }
+        let list: List = answer.json().map_err(|error| chain(&error))?;
+        Ok(list.data.into_iter().map(|model| model.id).collect())
+    }
+
+    fn list_once_listening(&self) -> reqwest::Result<Response> {
+        let deadline = Instant::now() + STARTING;
+        loop {
+            match self.client.get(&self.url).send() {
+                Err(error) if error.is_connect() && Instant::now() < deadline => {
+                    thread::sleep(BETWEEN_CHECKS);
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+}
+
+/// The innermost cause, which is the one that says something.
+fn chain(error: &reqwest::Error) -> String {
+    let mut cause = error.source();
+    let mut text = error.to_string();
+    while let Some(inner) = cause {
+        text = inner.to_string();
+        cause = inner.source();
+    }
+    text
+}

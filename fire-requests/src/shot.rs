@@ -1,0 +1,108 @@
+//! One row's request from its turn to its timing row.
+
+use std::time::{Duration, Instant};
+
+use records::{Micros, Outcome, Phase, Timing, TokensFrom};
+
+use crate::{
+    exchange::{Client, Rest, Trace},
+    failure::Failure,
+    feed::Row,
+    stop::Stop,
+};
+
+/// A request that has ended.
+pub(crate) struct Shot {
+    trace: Trace,
+    result: Result<(), Failure>,
+    /// When its end was known.
+    pub(crate) ended: Instant,
+    /// What is still to be read from its connection.
+    pub(crate) rest: Option<Rest>,
+}
+
+impl Shot {
+    /// Sends the row's request and waits for its end, the time limit, or the end of the run.
+    pub(crate) async fn fire(client: &Client, row: &Row, timeout: Option<Duration>, stop: &Stop) -> Self {
+        let mut trace = Trace::default();
+        let limit = timeout.unwrap_or(Duration::MAX);
+        let exchange = tokio::time::timeout(limit, client.exchange(&row.body, &mut trace));
+        let result = match stop.unless_over(exchange).await {
+            Some(Ok(result)) => result,
+            Some(Err(_)) => {
+                let message =
+                    format!("no end of the answer within {} s (--request-timeout)", limit.as_secs_f64());
+                Err(Failure::new(Outcome::Timeout, message))
+            }
+            None => Err(Failure::new(Outcome::Cancelled, "given up when the run was stopped")),
+        };
+        let ended = Instant::now();
+        match result {
+            Ok(rest) => Self { trace, result: Ok(()), ended, rest },
+            Err(failure) => Self { trace, result: Err(failure), ended, rest: None },
+        }
+    }
+
+    /// Whether the answer was whole.
+    pub(crate) fn is_ok(&self) -> bool {
+        self.result.is_ok()
+    }
+
+    /// How long after `ready` it was written, the opening of its connection left out.
+    pub(crate) fn lag(&self, ready: Instant) -> Option<Duration> {
+        let sent = self.trace.sent().filter(|_| !self.trace.resent)?;
+        Some(sent.saturating_duration_since(ready).saturating_sub(self.trace.connect.unwrap_or_default()))
+    }
+
+    /// Its timing row, times counted from `start`.
+    pub(crate) fn timing(
+        self,
+        run: &str,
+        row: Row,
+        phase: Phase,
+        start: Instant,
+        scheduled: Instant,
+    ) -> Timing {
+        let (trace, answer) = (&self.trace, &self.trace.answer);
+        let sent = trace.sent();
+        let since_sent =
+            |at: Instant| sent.map(|sent| Micros::from_duration(at.saturating_duration_since(sent)));
+        let counted = answer.events().output_times().count() as u64;
+        let (output_tokens, tokens_from) = match answer.usage.output {
+            Some(tokens) => (Some(tokens), Some(TokensFrom::Usage)),
+            None if counted > 0 => (Some(counted), Some(TokensFrom::Events)),
+            None => (None, None),
+        };
+        let failure = self.result.err();
+        Timing {
+            run: run.to_owned(),
+            id: row.id,
+            workload: row.workload,
+            phase,
+            scheduled_us: Some(instant(scheduled, start)),
+            sent_us: sent.map(|sent| instant(sent, start)),
+            connect_us: trace.connect.map(Micros::from_duration),
+            ttft_us: answer.events().first_output(),
+            e2e_us: if failure.is_none() { answer.events().last_output() } else { since_sent(self.ended) },
+            outcome: failure.as_ref().map_or(Outcome::Ok, |failure| failure.outcome),
+            status: trace.status,
+            prompt_tokens: answer.usage.prompt.or(row.prompt_tokens),
+            row_prompt_tokens: row.prompt_tokens,
+            output_tokens,
+            tokens_from,
+            max_tokens: row.max_tokens,
+            cached_tokens: answer.usage.cached,
+            resent: trace.resent,
+            error: failure.map(|failure| failure.message),
+            finish_reason: self.trace.answer.finish_reason,
+            events_us: self.trace.answer.times,
+            events: self.trace.answer.letters,
+        }
+    }
+}
+
+/// An instant of the run's clock; negative before its start.
+fn instant(at: Instant, start: Instant) -> Micros {
+    let before = Micros::from_duration(start.saturating_duration_since(at));
+    Micros::from_duration(at.saturating_duration_since(start)) - before
+}

@@ -1,0 +1,216 @@
+//! Where requests go: the base URL taken apart and joined with the paths.
+
+use std::{env, net::IpAddr};
+
+use hyper::{
+    HeaderMap, Uri,
+    header::{AUTHORIZATION, HeaderName, HeaderValue},
+};
+use records::{Error, Result};
+
+/// A server, and the headers that it is sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    /// `https`.
+    pub(crate) tls: bool,
+    /// Name or address, an IPv6 address without brackets.
+    pub(crate) host: String,
+    /// Its port.
+    pub(crate) port: u16,
+    /// As written in the `Host` header.
+    pub(crate) authority: String,
+    /// What stands before `/v1`: empty, or `/` and more.
+    prefix: String,
+    /// User and password of the URL, `user:password`.
+    user: Option<String>,
+}
+
+impl Target {
+    /// Takes `http(s)://[user:password@]host[:port][/prefix][/v1][/]` apart.
+    pub(crate) fn parse(url: &str) -> Result<Self> {
+        let bad = |problem: &str| {
+            Error::usage(format!("--base-url: {problem}; give it like http://127.0.0.1:8000"))
+        };
+        let uri: Uri = url.parse().map_err(|_| bad("not a URL"))?;
+        let tls = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => return Err(bad("must begin with http:// or https://")),
+        };
+        if uri.query().is_some() {
+            return Err(bad("must not have a query (?…)"));
+        }
+        let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(|| bad("has no host"))?;
+        let full = uri.authority().map_or("", |authority| authority.as_str());
+        let (user, authority) = full.rsplit_once('@').map_or((None, full), |(user, rest)| (Some(user), rest));
+        let port = match authority.strip_prefix(host).unwrap_or_default().strip_prefix(':') {
+            Some(text) => text.parse().map_err(|_| bad("its port is no number from 0 to 65535"))?,
+            None if tls => 443,
+            None => 80,
+        };
+        let path = uri.path().trim_end_matches('/');
+        Ok(Self {
+            tls,
+            host: host.trim_start_matches('[').trim_end_matches(']').to_owned(),
+            port,
+            authority: authority.to_owned(),
+            prefix: path.strip_suffix("/v1").unwrap_or(path).trim_end_matches('/').to_owned(),
+            user: user.map(percent_decoded),
+        })
+    }
+
+    /// The URL without user and password, as messages and records show it.
+    pub(crate) fn base_url(&self) -> String {
+        let scheme = if self.tls { "https" } else { "http" };
+        format!("{scheme}://{}{}", self.authority, self.prefix)
+    }
+
+    /// The path of `endpoint` on this server.
+    pub(crate) fn path(&self, endpoint: &str) -> String {
+        format!("{}/{}", self.prefix, endpoint.trim_start_matches('/'))
+    }
+
+    /// The headers of every request: a given `Authorization` goes before the URL's user, and that before the key.
+    pub(crate) fn headers(
+        &self,
+        given: &[(HeaderName, HeaderValue)],
+        key: Option<&str>,
+    ) -> Result<HeaderMap> {
+        let mut headers = HeaderMap::new();
+        let authorization = match (&self.user, key) {
+            (Some(user), _) => Some(format!("Basic {}", base64(user.as_bytes()))),
+            (None, Some(key)) if !key.is_empty() => Some(format!("Bearer {key}")),
+            _ => None,
+        };
+        if let Some(text) = authorization {
+            let mut value: HeaderValue = text
+                .parse()
+                .map_err(|_| Error::usage("OPENAI_API_KEY holds characters that no header may have"))?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        for (name, value) in given {
+            headers.insert(name, value.clone());
+        }
+        Ok(headers)
+    }
+
+    /// The proxy variable that other tools would obey for this server; ours goes direct.
+    pub(crate) fn unused_proxy(&self, get: impl Fn(&str) -> Option<String>) -> Option<&'static str> {
+        let names = if self.tls {
+            ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
+        } else {
+            ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"]
+        };
+        let set = |name: &&str| get(name).is_some_and(|value| !value.is_empty());
+        let name = names.into_iter().find(set).filter(|_| !self.is_loopback())?;
+        let exempt = get("NO_PROXY").or_else(|| get("no_proxy")).unwrap_or_default();
+        let matches = |entry: &str| {
+            let suffix = entry.trim().trim_start_matches('.');
+            entry.trim() == "*"
+                || !suffix.is_empty()
+                    && self
+                        .host
+                        .strip_suffix(suffix)
+                        .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        };
+        (!exempt.split(',').any(matches)).then_some(name)
+    }
+
+    fn is_loopback(&self) -> bool {
+        self.host == "localhost" || self.host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+    }
+}
+
+/// The key for servers that want one.
+pub(crate) fn api_key() -> Option<String> {
+    env::var("OPENAI_API_KEY").ok()
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let hex = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) if *first == b'%' => (bytes, rest) = ([bytes, vec![byte]].concat(), &tail[2..]),
+            _ => (bytes, rest) = ([bytes, vec![*first]].concat(), tail),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Base64 of RFC 4648 with padding, for HTTP's Basic authentication.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let word =
+            group.iter().fold(0u32, |word, &byte| word << 8 | u32::from(byte)) << (8 * (3 - group.len()));
+        for place in 0..4 {
+            let letter = LETTERS[(word >> (18 - 6 * place) & 63) as usize];
+            text.push(if place <= group.len() { char::from(letter) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_base_reaches_the_endpoint() {
+        for (base, path) in [
+            ("http://h:1", "/v1/completions"),
+            ("http://h:1/", "/v1/completions"),
+            ("http://h:1/v1", "/v1/completions"),
+            ("http://h:1/v1/", "/v1/completions"),
+            ("http://h:1//", "/v1/completions"),
+            ("https://h/b/crlf", "/b/crlf/v1/completions"),
+            ("https://h/b/crlf/v1/", "/b/crlf/v1/completions"),
+        ] {
+            assert_eq!(Target::parse(base).unwrap().path("/v1/completions"), path, "{base}");
+        }
+        assert_eq!(Target::parse("http://[::1]:8").unwrap().host, "::1");
+        assert_eq!(Target::parse("https://h").unwrap().port, 443);
+    }
+
+    #[test]
+    fn odd_urls_are_refused() {
+        for url in ["127.0.0.1:8000", "ftp://h", "http://", "http://h/?key=1", "http://h:99999", ""] {
+            assert!(Target::parse(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_sent_and_not_shown() {
+        let target = Target::parse("http://me:p%40ss@h:1/x").unwrap();
+        assert_eq!(target.base_url(), "http://h:1/x");
+        let headers = target.headers(&[], Some("key")).unwrap();
+        assert_eq!(headers[AUTHORIZATION], "Basic bWU6cEBzcw==");
+        let given = [(AUTHORIZATION, HeaderValue::from_static("Token t"))];
+        assert_eq!(target.headers(&given, Some("key")).unwrap()[AUTHORIZATION], "Token t");
+        let plain = Target::parse("http://h").unwrap();
+        assert_eq!(plain.headers(&[], Some("key")).unwrap()[AUTHORIZATION], "Bearer key");
+        assert!(plain.headers(&[], Some("")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn proxies_are_named_where_they_would_apply() {
+        let proxy = |url: &str, no_proxy: &str| {
+            let get = |name: &str| match name {
+                "http_proxy" => Some("http://p:1".to_owned()),
+                "NO_PROXY" => Some(no_proxy.to_owned()),
+                _ => None,
+            };
+            Target::parse(url).unwrap().unused_proxy(get)
+        };
+        assert_eq!(proxy("http://gpu.example.com", ""), Some("http_proxy"));
+        assert_eq!(proxy("http://gpu.example.com", "a.org, .example.com"), None);
+        assert_eq!(proxy("http://gpu.example.com", "*"), None);
+        assert_eq!(proxy("http://notexample.com", "example.com"), Some("http_proxy"));
+        assert_eq!(proxy("http://127.0.0.1:8000", ""), None);
+        assert_eq!(proxy("https://gpu.example.com", ""), None);
+    }
+}

@@ -1,0 +1,14 @@
+//! The binary against a server of a few scripted bytes, on loopback.
+
+#![allow(clippy::unwrap_used, reason = "all of it is test code, functions outside #[test] too")]
+
+mod captures;
+mod connections;
+mod failures;
+mod framing;
+mod interrupts;
+mod manners;
+mod schedule;
+mod server;
+mod tokens;
+mod tool;

@@ -1,0 +1,82 @@
+//! The tokens that random prompts are made of.
+
+use rand::seq::SliceRandom;
+use rayon::prelude::*;
+use records::{Error, Result};
+
+use crate::{
+    Tokens,
+    generator::{self, Purpose},
+};
+
+/// Enough for prompts that do not repeat, and few enough for the tokenizer's cache of 10,000 words; testing a whole
+/// vocabulary would take most of a short run's time.
+const ENOUGH: usize = 8_192;
+/// With fewer whole words than this, word fragments and signs are drawn as well.
+const FEW: usize = 16;
+/// Candidates tested at once.
+const BLOCK: usize = 4_096;
+
+/// Tokens that survive decoding and encoding, in an order that depends on the seed.
+///
+/// Where the tokenizer has them, these are words with a space before them: a pre-tokenizer splits there, so that a
+/// text made of them is encoded as the tokens it was made of. None is an added token, a marker or half a character.
+pub(crate) struct Pool(Vec<u32>);
+
+impl Pool {
+    /// Tests the tokens of the base vocabulary in random order until there are enough.
+    pub(crate) fn new(tokens: &Tokens, seed: u64) -> Result<Self> {
+        let mut candidates = tokens.base_ids();
+        candidates.shuffle(&mut generator::of(seed, Purpose::Order));
+        let words = first(&candidates, |id| is_word(tokens, id));
+        if words.len() >= FEW {
+            return Ok(Self(words));
+        }
+        let whole = first(&candidates, |id| is_whole(tokens, id));
+        if whole.is_empty() {
+            return Err(Error::usage(
+                "--tokenizer: none of its tokens decodes to a text that encodes to the same token; random prompts \
+                 cannot be made with it",
+            ));
+        }
+        Ok(Self(whole))
+    }
+
+    /// The tokens.
+    pub(crate) fn ids(&self) -> &[u32] {
+        &self.0
+    }
+}
+
+/// The first [`ENOUGH`] that pass, in their order whatever the number of threads.
+fn first(candidates: &[u32], pass: impl Fn(u32) -> bool + Sync) -> Vec<u32> {
+    let mut found = Vec::new();
+    for block in candidates.chunks(BLOCK) {
+        found.par_extend(block.par_iter().copied().filter(|&id| pass(id)));
+        if found.len() >= ENOUGH {
+            found.truncate(ENOUGH);
+            break;
+        }
+    }
+    found
+}
+
+/// Twice in a row, it reads as two equal words with a space between, and encodes to itself twice.
+fn is_word(tokens: &Tokens, id: u32) -> bool {
+    let twice = [id, id];
+    let Ok(text) = tokens.decode(&twice) else { return false };
+    let Some((one, other)) = text.trim_start().split_once(' ') else { return false };
+    !one.is_empty()
+        && one == other
+        && one.chars().all(char::is_alphabetic)
+        && tokens.encode(&text).is_ok_and(|ids| ids == twice)
+}
+
+fn is_whole(tokens: &Tokens, id: u32) -> bool {
+    !tokens.is_marker(id)
+        && tokens.decode(&[id]).is_ok_and(|text| {
+            !text.trim().is_empty()
+                && !text.contains(char::REPLACEMENT_CHARACTER)
+                && tokens.encode(&text).is_ok_and(|ids| ids == [id])
+        })
+}

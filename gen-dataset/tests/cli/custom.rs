@@ -1,0 +1,142 @@
+//! `custom`.
+
+use serde_json::json;
+
+use crate::{
+    tokenizers::sentencepiece,
+    tool::{Ended, Tool},
+};
+
+fn ids(ended: &Ended) -> Vec<String> {
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    ended.rows().into_iter().filter_map(|row| row.id).collect()
+}
+
+/// Fault G13: JSON lines are split or read wrongly.
+#[test]
+fn lines_end_at_line_feeds_alone() {
+    let tool = Tool::new();
+    let odd = "one\u{2028}two\u{85}three\u{2029}four";
+    tool.write(
+        "rows.jsonl",
+        format!(
+            "\u{FEFF}{{\"prompt\":\"first\",\"max_tokens\":1}}\r\n\r\n{{\"prompt\":\"{odd}\",\"max_tokens\":2}}\r\n\
+             {{\"prompt\":\"last\",\"max_tokens\":3}}"
+        ),
+    );
+    let ended = tool.run("custom rows.jsonl");
+    let rows = ended.rows();
+    let prompts: Vec<_> = rows.iter().filter_map(|row| row.prompt.as_deref()).collect();
+    assert_eq!(prompts, ["first", odd, "last"]);
+    assert_eq!(ended.out.matches('\n').count(), 3);
+    assert!(!ended.out.contains('\r'));
+
+    let doubled =
+        "{\"prompt\":\"a\",\"max_tokens\":1}\n{\"prompt\":\"b\",\"max_tokens\":1}{\"prompt\":\"c\"}\n";
+    tool.write("doubled.jsonl", doubled);
+    let ended = tool.run("custom doubled.jsonl");
+    assert_eq!((ended.code, ended.rows().len()), (Some(2), 1));
+    assert!(ended.err.contains("doubled.jsonl:2: more follows the first JSON value"), "{}", ended.err);
+}
+
+/// Fault G15: prompt and output exceed the model's context.
+#[test]
+fn the_context_holds_for_each_row() {
+    let tool = Tool::new();
+    let row = |tokens: usize, output: u64| {
+        json!({"prompt": " the".repeat(tokens), "output_tokens": output}).to_string() + "\n"
+    };
+    tool.write(
+        "rows.jsonl",
+        [row(300, 10), row(300, 200), row(100, 10), row(100, 200), row(255, 10)].concat(),
+    );
+    let ended = tool.run("custom rows.jsonl --max-model-len 256");
+    let lengths: Vec<_> = ended.rows().iter().map(|row| (row.prompt_tokens, row.max_tokens)).collect();
+    assert_eq!(lengths, [(Some(100), Some(10)), (Some(100), Some(156)), (Some(255), Some(1))]);
+    assert!(
+        ended.err.contains("--max-model-len 256: output shortened in 2 rows, 2 rows dropped"),
+        "{}",
+        ended.err
+    );
+
+    tool.write("long.jsonl", [row(300, 10), row(300, 200)].concat());
+    tool.run("custom long.jsonl --max-model-len 256").refused("no row to write: --max-model-len 256");
+    let name = sentencepiece(&tool);
+    let bos = tool.run_with(
+        &format!("custom - --tokenizer {name} --max-model-len 10 --output-len 9"),
+        "{\"prompt\":\"ba be bi\"}\n",
+    );
+    assert_eq!((bos.rows()[0].prompt_tokens, bos.rows()[0].max_tokens), (Some(3), Some(6)));
+}
+
+#[test]
+fn what_a_row_lacks_is_said_with_its_place() {
+    let tool = Tool::new();
+    for (line, problem) in [
+        ("{\"text\":\"x\"}", "rows.jsonl:2: no `prompt` or `messages`"),
+        (
+            "{\"prompt\":\"x\"}",
+            "rows.jsonl:2: no `max_tokens` (or `output_tokens`); add it to the row, or give --output-len",
+        ),
+        ("{\"prompt\":\"\",\"max_tokens\":1}", "rows.jsonl:2: the prompt is empty"),
+        ("{\"prompt\":\"x\",\"max_tokens\":0}", "rows.jsonl:2: `max_tokens` is 0"),
+        ("{\"prompt\":\"x\",\"max_tokens\":-1}", "rows.jsonl:2: invalid value: integer `-1`"),
+        (
+            "{\"prompt\":\"x\",\"max_tokens\":1,\"top_p\":0.5}",
+            "rows.jsonl:2: `top_p` would be lost; put it into `extra_body`",
+        ),
+        (
+            "{\"prompt\":\"x\",\"max_tokens\":1,\"id\":\"a\"}",
+            "rows.jsonl:2: some rows have an `id` and some have none",
+        ),
+        ("nonsense", "rows.jsonl:2: not a JSON object"),
+    ] {
+        tool.write("rows.jsonl", format!("{{\"prompt\":\"good\",\"max_tokens\":1}}\n{line}\n"));
+        let ended = tool.run("custom rows.jsonl");
+        assert_eq!((ended.code, ended.rows().len()), (Some(2), 1), "{line}");
+        assert!(ended.err.contains(problem), "{problem:?} is not in {:?}", ended.err);
+    }
+    tool.run_with("custom", "").refused("no row to write: the input is empty");
+}
+
+#[test]
+fn rows_pass_with_what_they_carry() {
+    let tool = Tool::new();
+    let row = json!({"id": 7, "workload": "own", "max_tokens": 5, "at_us": 1500, "extra_body": {"top_p": 0.5},
+                     "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]});
+    let image = json!({"id": 8, "prompt_tokens": 99, "messages": [{"role": "user", "content": [
+        {"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "data:"}}]}]});
+    let stdin = format!("{row}\n{image}\n");
+    let rows = tool.run_with("custom - --output-len 40", &stdin).rows();
+    assert_eq!(rows[0].id.as_deref(), Some("7"));
+    assert_eq!(rows[0].workload.as_deref(), Some("own"));
+    assert_eq!(rows[0].messages.as_ref().unwrap().len(), 2);
+    assert_eq!((rows[0].prompt_tokens, rows[0].max_tokens), (Some(4), Some(5)));
+    assert!(rows[0].at_us.is_some() && rows[0].extra_body.is_some());
+    assert_eq!((rows[1].prompt_tokens, rows[1].max_tokens), (Some(99), Some(40)));
+    let labelled = tool.run_with("custom - --output-len 40 --workload new --id-prefix a-", &stdin).rows();
+    assert!(labelled.iter().all(|row| row.workload.as_deref() == Some("new")));
+    assert_eq!(labelled[0].id.as_deref(), Some("a-7"));
+}
+
+#[test]
+fn order_and_number_of_rows() {
+    let tool = Tool::new();
+    let lines: Vec<String> =
+        (0..1000).map(|n| format!("{{\"prompt\":\"row {n}\",\"max_tokens\":1}}")).collect();
+    tool.write("rows.jsonl", lines.join("\n"));
+    let numbers = |count: u32| (0..count).map(|n| n.to_string()).collect::<Vec<_>>();
+    assert_eq!(ids(&tool.run("custom rows.jsonl")), numbers(1000));
+    assert_eq!(ids(&tool.run("custom rows.jsonl --num-prompts 10")), numbers(10));
+    let mut shuffled = ids(&tool.run("custom rows.jsonl --shuffle"));
+    assert_eq!(shuffled, ids(&tool.run("custom rows.jsonl --shuffle")));
+    assert_ne!(shuffled, ids(&tool.run("custom rows.jsonl --shuffle --seed 1")));
+    shuffled.sort_by_key(|id| id.parse::<u32>().unwrap());
+    assert_eq!(shuffled, numbers(1000));
+
+    tool.write("two.jsonl", "{\"id\":\"a\",\"prompt\":\"x\"}\n{\"id\":\"b\",\"prompt\":\"y\"}\n");
+    let repeated = tool.run("custom two.jsonl --output-len 1 --num-prompts 5");
+    assert_eq!(ids(&repeated), ["a", "b", "a#2", "b#2", "a#3"]);
+    assert!(repeated.err.contains("2 usable rows for 5 asked"), "{}", repeated.err);
+    assert_eq!(ids(&tool.run("custom two.jsonl --output-len 1 --num-prompts 5 --no-oversample")), ["a", "b"]);
+}

@@ -1,0 +1,7 @@
+//! The tools joined by pipes, as a person joins them.
+
+mod manners;
+mod pipeline;
+mod readme;
+mod scale;
+mod wire;
