@@ -71,7 +71,7 @@ fn failures_come_first_and_are_no_improvement() {
     let ran = run(&["base.json", "failing.json"]);
     let first = ran.stdout.lines().nth(1).unwrap();
     assert!(first.starts_with("Failed share (%)") && first.ends_with("worse"), "{first}");
-    let note = "failing fails more requests than base (60.0% against 0%)";
+    let note = "failing fails more requests than base (60.00% against 0%)";
     assert!(ran.stdout.contains(note) && ran.stderr.contains(note), "{ran:?}");
     assert!(ran.stdout.contains("so it is no improvement"));
 }
@@ -84,7 +84,7 @@ fn cells(text: &str) -> Vec<&str> {
 #[test]
 fn small_values_keep_their_digits() {
     let text = run(&["base.json", "failing.json", "--metrics", "mean_itl_ms"]).stdout;
-    assert_eq!(cells(&text), ["Mean", "ITL", "(ms)", "12.3", "0.0146", "-99.9%", "better"]);
+    assert_eq!(cells(&text), ["Mean", "ITL", "(ms)", "12.35", "0.0146", "-99.9%", "better"]);
     let rows = [0.004, 0.006].map(|rate| {
         let text = format!(
             r#"{{"completed":1,"total_input_tokens":1,"total_output_tokens":1,"total_token_throughput":1,"request_throughput":{rate}}}"#

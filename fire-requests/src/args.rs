@@ -83,7 +83,8 @@ pub struct Args {
     /// Times to send the first row before the run, to warm the server; rows of phase `warmup`
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub num_warmups: u32,
-    /// Seconds to wait for /v1/models to answer before the run; 0: do not wait, but for 2 s while nobody listens
+    /// Seconds to wait for /v1/models to answer before the run; 0: do not wait (without --model, a port where nobody
+    /// listens yet is given 2 s all the same)
     #[arg(long, default_value = "0", value_name = "SECS", value_parser = seconds)]
     pub ready_check_timeout_sec: Duration,
     /// Seconds until a request is given up, its connection included. Default: never

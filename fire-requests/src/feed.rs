@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::HashMap, fmt::Write, thread, time::Duration};
 
 use bytes::Bytes;
-use records::{Kind, Lines, Prompt, Record, Result};
+use records::{Error, Kind, Lines, Prompt, Record, Result};
 use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
@@ -67,7 +67,7 @@ pub(crate) enum Item {
     /// The input is used up: the hash over all its rows.
     End(String),
     /// The input cannot be used further.
-    Bad(records::Error),
+    Bad(Error),
 }
 
 /// Starts reading `lines`. The thread ends with its input, or when the receiver is gone.
@@ -101,7 +101,7 @@ struct Reader {
 impl Reader {
     fn next(&mut self) -> Result<Option<Row>> {
         loop {
-            let Some(line) = self.lines.next_line()? else { return Ok(None) };
+            let Some(line) = self.lines.next_line()? else { return self.end() };
             let number = line.number;
             let prompt = match parse(line.text) {
                 Ok(Some(prompt)) => prompt,
@@ -110,6 +110,16 @@ impl Reader {
             };
             return self.row(prompt).map(Some).map_err(|problem| self.lines.error(number, problem));
         }
+    }
+
+    fn end(&self) -> Result<Option<Row>> {
+        if self.count == 0 {
+            let file = self.lines.file();
+            return Err(Error::usage(format!(
+                "{file}: no rows, so nothing to send; was the stage before it cut short?"
+            )));
+        }
+        Ok(None)
     }
 
     fn row(&mut self, mut prompt: Prompt) -> std::result::Result<Row, String> {

@@ -2,6 +2,7 @@
 
 use std::{
     error::Error as _,
+    io,
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -24,7 +25,8 @@ const STARTING: Duration = Duration::from_secs(2);
 /// The model to ask for: the one named, if it may be on the server's list, or else the first of that list.
 pub(crate) fn choose(server: &Server, named: Option<&str>) -> Result<String> {
     let unknown = |reason: &str| Error::usage(format!("{}: {reason}", server.url));
-    match (named, server.models()) {
+    let patience = if named.is_some() { Duration::ZERO } else { STARTING };
+    match (named, server.models(patience)) {
         (Some(name), Err(_)) => Ok(name.to_owned()),
         (Some(name), Ok(models)) if models.is_empty() || models.iter().any(|model| model == name) => {
             Ok(name.to_owned())
@@ -90,8 +92,8 @@ impl Server {
         }
     }
 
-    fn models(&self) -> std::result::Result<Vec<String>, String> {
-        let answer = self.list_once_listening().map_err(|error| chain(&error))?;
+    fn models(&self, patience: Duration) -> std::result::Result<Vec<String>, String> {
+        let answer = self.list_once_listening(patience).map_err(|error| chain(&error))?;
         if !answer.status().is_success() {
             return Err(format!("HTTP {}", answer.status()));
         }
@@ -99,17 +101,28 @@ impl Server {
         Ok(list.data.into_iter().map(|model| model.id).collect())
     }
 
-    fn list_once_listening(&self) -> reqwest::Result<Response> {
-        let deadline = Instant::now() + STARTING;
+    fn list_once_listening(&self, patience: Duration) -> reqwest::Result<Response> {
+        let deadline = Instant::now() + patience;
         loop {
             match self.client.get(&self.url).send() {
-                Err(error) if error.is_connect() && Instant::now() < deadline => {
+                Err(error) if is_refused(&error) && Instant::now() < deadline => {
                     thread::sleep(BETWEEN_CHECKS);
                 }
                 outcome => return outcome,
             }
         }
     }
+}
+
+fn is_refused(error: &reqwest::Error) -> bool {
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        if inner.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused) {
+            return true;
+        }
+        cause = inner.source();
+    }
+    false
 }
 
 /// The innermost cause, which is the one that says something.

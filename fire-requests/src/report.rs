@@ -48,9 +48,7 @@ pub(crate) fn close(end: &RunEnd, tally: &Tally, quiet: bool) {
     if let Some(reason) = end.client.as_ref().and_then(|client| client.reason.as_ref()) {
         eprintln!("fire-requests: warning: the client was the bottleneck: {reason}");
     }
-    if end.sent == 0 {
-        eprintln!("fire-requests: warning: no request was sent");
-    } else if !quiet {
+    if !quiet && end.sent > 0 {
         eprintln!("fire-requests: {} ok, {} failed in {:.1} s", end.ok, end.failed, end.elapsed_us.secs());
     }
 }

@@ -15,9 +15,10 @@ A step of the engine takes  base + per-seq x sequences + prefill x prompt tokens
 prompt is computed one token. Sequences queue for a place in the batch, for the step's token budget and for the KV \
 cache; one that outgrows the cache preempts the latest, which is computed again.
 
-Token counts follow a fixed rule: 5 characters, or the rest, are a token; a chat adds 5 a message and 3. A prompt \
-given as token ids counts exactly. Answers are as long as asked (max_tokens) unless --early-stop is given; a chat \
-request without max_tokens ends by itself. Sampling parameters are accepted and change nothing.";
+Token counts follow a fixed rule: a word with the blank before it is a token, and so is any other character; a chat \
+adds 5 a message and 3. A prompt given as token ids counts exactly. Answers are as long as asked (max_tokens) unless \
+--early-stop is given; a chat request without max_tokens ends by itself. Sampling parameters are accepted and change \
+nothing.";
 
 const EXAMPLES: &str = "\
 Examples:

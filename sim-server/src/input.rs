@@ -79,7 +79,9 @@ mod tests {
 
     #[test]
     fn a_completion_takes_text_or_ids_bare_or_as_the_only_one_of_a_list() {
-        for (json, tokens) in [(r#""abcdefg""#, 2), (r#"["abcdefg"]"#, 2), ("[1,2,3]", 3), ("[[1,2,3]]", 3)] {
+        for (json, tokens) in
+            [(r#""two words""#, 2), (r#"["two words"]"#, 2), ("[1,2,3]", 3), ("[[1,2,3]]", 3)]
+        {
             assert_eq!(completion(json).unwrap(), tokens, "{json}");
         }
         assert!(completion(r#"["x","y"]"#).is_err());
@@ -88,8 +90,8 @@ mod tests {
 
     #[test]
     fn a_message_takes_text_or_parts_or_nothing() {
-        let image = r#"[{"type":"image_url","image_url":{"url":"x"}},{"type":"text","text":"abcdefg"}]"#;
-        for (content, tokens) in [(r#""abcdefg""#, 10), (image, 10), ("null", 8)] {
+        let image = r#"[{"type":"image_url","image_url":{"url":"x"}},{"type":"text","text":"two words"}]"#;
+        for (content, tokens) in [(r#""two words""#, 10), (image, 10), ("null", 8)] {
             let message = serde_json::from_str(&format!(r#"{{"role":"user","content":{content}}}"#)).unwrap();
             assert_eq!(chat_prompt(&[message]).tokens, tokens, "{content}");
         }

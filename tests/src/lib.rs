@@ -116,7 +116,9 @@ pub fn err(output: &Output) -> String {
 /// The records of `text`, one a line; each must be one whole JSON object.
 #[must_use]
 pub fn rows(text: &str) -> Vec<serde_json::Value> {
-    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
 }
 
 /// The records of one kind.
@@ -140,7 +142,9 @@ impl Sim {
         command.args(["--port", "0"]).args(args).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("sim-server starts");
         let mut url = String::new();
-        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut url).expect("sim-server says its URL");
+        BufReader::new(child.stdout.take().expect("piped"))
+            .read_line(&mut url)
+            .expect("sim-server says its URL");
         let url = url.trim().to_owned();
         assert!(url.starts_with("http://127.0.0.1:"), "sim-server said {url:?}");
         Self { child, url }
@@ -155,7 +159,8 @@ impl Sim {
     /// GETs `path` and returns the body.
     #[must_use]
     pub fn get(&self, path: &str) -> String {
-        let mut stream = std::net::TcpStream::connect(("127.0.0.1", self.port())).expect("sim-server accepts");
+        let mut stream =
+            std::net::TcpStream::connect(("127.0.0.1", self.port())).expect("sim-server accepts");
         stream.set_read_timeout(Some(LIMIT)).expect("a timeout can be set");
         write!(stream, "GET {path} HTTP/1.1\r\nHost: sim\r\nConnection: close\r\n\r\n").expect("written");
         let mut answer = String::new();

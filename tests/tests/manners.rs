@@ -12,7 +12,8 @@ use end_to_end::{Sim, bash, err, of_kind, out, run, run_with, signal, tool};
 const TIMING: &str = r#"{"kind":"timing","v":1,"run":"r","id":"0","sent_us":0,"ttft_us":100,"e2e_us":300,"events_us":[100,300],"events":"cc","outcome":"ok","prompt_tokens":5,"output_tokens":2,"tokens_from":"usage"}"#;
 
 /// The tools that read records, with what each needs besides its input.
-const READERS: [(&str, &[&str]); 2] = [("summarize", &[]), ("fire-requests", &["--model", "m", "--base-url", "http://127.0.0.1:9"])];
+const READERS: [(&str, &[&str]); 2] =
+    [("summarize", &[]), ("fire-requests", &["--model", "m", "--base-url", "http://127.0.0.1:9"])];
 
 fn code(output: &std::process::Output) -> Option<i32> {
     output.status.code()
@@ -51,7 +52,10 @@ fn a_missing_file_is_named() {
         let output = run(tool(name).args(&args));
         assert_eq!(code(&output), Some(2), "{name} {args:?}");
         let message = err(&output);
-        assert!(message.starts_with(&format!("{name}: ")) && message.contains("no-such.jsonl"), "{name}: {message}");
+        assert!(
+            message.starts_with(&format!("{name}: ")) && message.contains("no-such.jsonl"),
+            "{name}: {message}"
+        );
         assert_eq!(message.lines().count(), 1, "{name}: {message}");
     }
 }
@@ -74,7 +78,10 @@ fn a_bad_line_is_named_with_its_number() {
         assert_eq!(code(&output), Some(2), "{name}: {}", err(&output));
         assert!(err(&output).contains("stdin:2: "), "{name}: {}", err(&output));
     }
-    let output = run_with(tool("gen-dataset").args(["custom", "-", "--output-len", "8"]), "{\"text\":\"no prompt\"}\n");
+    let output = run_with(
+        tool("gen-dataset").args(["custom", "-", "--output-len", "8"]),
+        "{\"text\":\"no prompt\"}\n",
+    );
     assert_eq!(code(&output), Some(2));
     assert!(err(&output).contains("stdin:1: ") && err(&output).contains("prompt"), "{}", err(&output));
 }
@@ -97,7 +104,8 @@ fn a_dash_is_standard_input() {
 #[test]
 fn a_closed_stdout_ends_every_tool_quietly_and_at_once() {
     let sim = Sim::start(&[]);
-    let rows: String = (0..5000).map(|id| format!("{}\n", TIMING.replace(r#""0""#, &format!(r#""{id}""#)))).collect();
+    let rows: String =
+        (0..5000).map(|id| format!("{}\n", TIMING.replace(r#""0""#, &format!(r#""{id}""#)))).collect();
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("rows.jsonl"), rows).unwrap();
     let fire = format!("fire-requests --base-url {} --max-concurrency 2", sim.url);

@@ -2,11 +2,12 @@
 
 use std::fs;
 
-use end_to_end::{Sim, bash, err, of_kind, out, run, rows, tool};
+use end_to_end::{Sim, bash, err, of_kind, out, rows, run, tool};
 
 /// One pipeline against `sim`, run as a person types it; returns the records.
 fn fire(sim: &Sim, dataset: &str, flags: &str) -> String {
-    let script = format!("set -o pipefail; gen-dataset {dataset} | fire-requests --base-url {} {flags}", sim.url);
+    let script =
+        format!("set -o pipefail; gen-dataset {dataset} | fire-requests --base-url {} {flags}", sim.url);
     let output = run(&mut bash(&script));
     assert!(output.status.success(), "{script}: {}", err(&output));
     out(&output)
@@ -36,9 +37,9 @@ fn the_figures_are_those_the_server_was_set_to() {
         }
         let ttft = median(field(&timings, "ttft_us")) / 1e3;
         assert!((ttft - 80.0).abs() < 2.0, "{backend}: median TTFT {ttft} ms, set to 80");
-        let tpot = timings.iter().map(|row| {
-            (row["e2e_us"].as_f64().unwrap() - row["ttft_us"].as_f64().unwrap()) / 15.0 / 1e3
-        });
+        let tpot = timings
+            .iter()
+            .map(|row| (row["e2e_us"].as_f64().unwrap() - row["ttft_us"].as_f64().unwrap()) / 15.0 / 1e3);
         let tpot = median(tpot.collect());
         assert!((tpot - 10.0).abs() < 2.0, "{backend}: median TPOT {tpot} ms, set to 10");
     }
@@ -94,7 +95,8 @@ fn an_open_loop_keeps_its_schedule_under_a_cap() {
     for (at, us) in scheduled.iter().enumerate() {
         assert!((us - (at + 1) as f64 * 25_000.0).abs() <= 1.0, "request {at} was scheduled at {us}");
     }
-    let late = timings.iter().map(|row| row["sent_us"].as_f64().unwrap() - row["scheduled_us"].as_f64().unwrap());
+    let late =
+        timings.iter().map(|row| row["sent_us"].as_f64().unwrap() - row["scheduled_us"].as_f64().unwrap());
     // 20 requests of 100 ms, two at a time: the last starts about 0.9 s in, 0.4 s after its turn.
     assert!(late.fold(0.0, f64::max) > 200_000.0, "the cap makes requests late, and the record shows it");
 }
@@ -134,9 +136,8 @@ fn workloads_are_told_apart_to_the_end() {
     assert!(output.status.success(), "{}", err(&output));
     let text = out(&output);
     let summaries = of_kind(&text, "summary");
-    let completed = |name: &str| {
-        summaries.iter().find(|row| row["workload"] == name).map(|row| row["completed"].clone())
-    };
+    let completed =
+        |name: &str| summaries.iter().find(|row| row["workload"] == name).map(|row| row["completed"].clone());
     assert_eq!((completed("short"), completed("long")), (Some(6.into()), Some(4.into())));
     let comparisons = of_kind(&text, "comparison");
     assert!(comparisons.iter().any(|row| row["workload"] == "long"));

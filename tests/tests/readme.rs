@@ -2,7 +2,7 @@
 //!
 //! A line that starts with `$ ` is a command, one with `> ` continues it, the lines below are its output. Figures
 //! differ from run to run, so numbers are compared as numbers, not by value; a line `...` stands for any lines. A
-//! command may fail only where the next one is `echo $?`. Port 8000 becomes a free one.
+//! command may fail only where the next one is `echo $?`. Ports 8000 and 8001 become free ones.
 
 use std::{fs, net::TcpListener};
 
@@ -21,7 +21,7 @@ fn every_console_block_does_what_it_shows() {
     let steps = steps(&fs::read_to_string(workspace().join("README.md")).unwrap());
     assert!(steps.len() > 10, "only {} commands found in README.md", steps.len());
     let folder = tempfile::tempdir().unwrap();
-    let script = script(&steps).replace("8000", &free_port().to_string());
+    let script = script(&steps).replace("8000", &free_port()).replace("8001", &free_port());
     let output = run(bash(&script).current_dir(folder.path()));
     let printed = out(&output);
     let mut faults = Vec::new();
@@ -34,7 +34,10 @@ fn every_console_block_does_what_it_shows() {
             faults.push(format!("README.md:{}: exit {status}: {}\n{text}", step.line, step.command));
         } else if !step.output.is_empty() && !alike(&step.output, text) {
             let wanted = step.output.join("\n");
-            faults.push(format!("README.md:{}: {}\n--- shown\n{wanted}\n--- printed\n{text}", step.line, step.command));
+            faults.push(format!(
+                "README.md:{}: {}\n--- shown\n{wanted}\n--- printed\n{text}",
+                step.line, step.command
+            ));
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
@@ -61,7 +64,8 @@ fn steps(readme: &str) -> Vec<Step> {
 
 /// One script of all steps: each prints its output, then a newline, its exit status and a mark.
 fn script(steps: &[Step]) -> String {
-    let mut script = String::from("exec 2>&1\nset -o pipefail\ntrap 'kill $(jobs -p) 2>/dev/null' EXIT\nstatus=0\n");
+    let mut script =
+        String::from("exec 2>&1\nset -o pipefail\ntrap 'kill $(jobs -p) 2>/dev/null' EXIT\nstatus=0\n");
     for step in steps {
         let command = match step.command.strip_suffix('&') {
             // What a server prints would fall between other outputs; wait until it is there.
@@ -73,8 +77,8 @@ fn script(steps: &[Step]) -> String {
     script
 }
 
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).unwrap().port()
+fn free_port() -> String {
+    TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).unwrap().port().to_string()
 }
 
 /// Whether `text` is `wanted` but for the value of numbers and the width of blanks.
@@ -87,7 +91,9 @@ fn alike(wanted: &[String], text: &str) -> bool {
 fn matches(wanted: &[String], printed: &[String]) -> bool {
     match wanted.split_first() {
         None => printed.is_empty(),
-        Some((line, rest)) if line == "..." => (0..=printed.len()).any(|skip| matches(rest, &printed[skip..])),
+        Some((line, rest)) if line == "..." => {
+            (0..=printed.len()).any(|skip| matches(rest, &printed[skip..]))
+        }
         Some((line, rest)) => printed.first() == Some(line) && matches(rest, &printed[1..]),
     }
 }

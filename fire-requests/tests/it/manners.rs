@@ -37,11 +37,11 @@ fn bad_input_keeps_what_is_finished() {
 }
 
 #[test]
-fn no_rows_are_no_success() {
+fn no_rows_are_unusable_input() {
     let server = Server::start(|_| good());
     let done = fire(&server.url, &[], "");
-    assert_eq!((done.code, &done.one("run_end")["sent"]), (Some(1), &0.into()));
-    assert!(done.stderr.contains("no request was sent"), "{}", done.stderr);
+    assert_eq!((done.code, &done.one("run_end")["sent"]), (Some(2), &0.into()));
+    assert!(done.stderr.starts_with("fire-requests: stdin: no rows"), "{}", done.stderr);
 }
 
 #[test]
