@@ -3,6 +3,8 @@
 //! The tools are taken from `TOOLS_DIR` if it is set (to test an installed build), else from the build that the
 //! tests belong to, which is brought up to date first.
 
+#![allow(clippy::missing_panics_doc, reason = "a test helper panics to fail its test")]
+
 use std::{
     env,
     io::{BufRead, BufReader, Read, Write},
@@ -86,13 +88,11 @@ pub fn run_with(command: &mut Command, input: &str) -> Output {
     thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
     let (done, wait) = mpsc::channel();
     thread::spawn(move || drop(done.send(child.wait_with_output())));
-    match wait.recv_timeout(LIMIT) {
-        Ok(output) => output.unwrap_or_else(|error| panic!("{shown}: {error}")),
-        Err(_) => {
-            signal(id, libc::SIGKILL);
-            panic!("{shown}: still running after {LIMIT:?}")
-        }
-    }
+    let Ok(output) = wait.recv_timeout(LIMIT) else {
+        signal(id, libc::SIGKILL);
+        panic!("{shown}: still running after {LIMIT:?}")
+    };
+    output.unwrap_or_else(|error| panic!("{shown}: {error}"))
 }
 
 /// Sends a signal to a process that the test started.
