@@ -104,10 +104,9 @@ fn a_dash_is_standard_input() {
 #[test]
 fn a_closed_stdout_ends_every_tool_quietly_and_at_once() {
     let sim = Sim::start(&[]);
-    let rows: String =
-        (0..5000).map(|id| format!("{}\n", TIMING.replace(r#""0""#, &format!(r#""{id}""#)))).collect();
+    let rows: Vec<String> = (0..5000).map(|id| TIMING.replace(r#""0""#, &format!(r#""{id}""#))).collect();
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("rows.jsonl"), rows).unwrap();
+    fs::write(folder.path().join("rows.jsonl"), rows.join("\n")).unwrap();
     let fire = format!("fire-requests --base-url {} --max-concurrency 2", sim.url);
     for stage in [
         "gen-dataset random --num-prompts 1000000 --input-len 16 --output-len 4".to_owned(),

@@ -4,7 +4,7 @@
 //! differ from run to run, so numbers are compared as numbers, not by value; a line `...` stands for any lines. A
 //! command may fail only where the next one is `echo $?`. Ports 8000 and 8001 become free ones.
 
-use std::{fs, net::TcpListener};
+use std::{fmt::Write, fs, net::TcpListener};
 
 use end_to_end::{bash, out, run, workspace};
 
@@ -72,13 +72,15 @@ fn script(steps: &[Step]) -> String {
             Some(server) => format!("{server} >/dev/null 2>&1 &\nsleep 0.5"),
             None => step.command.clone(),
         };
-        script.push_str(&format!("(exit $status)\n{command}\nstatus=$?; printf '\\n%s{MARK}' $status\n"));
+        writeln!(script, "(exit $status)\n{command}\nstatus=$?; printf '\\n%s{MARK}' $status")
+            .expect("a String takes everything");
     }
     script
 }
 
 fn free_port() -> String {
-    TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).unwrap().port().to_string()
+    let socket = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+    socket.expect("loopback has a free port").port().to_string()
 }
 
 /// Whether `text` is `wanted` but for the value of numbers and the width of blanks.
