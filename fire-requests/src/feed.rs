@@ -1,10 +1,9 @@
 //! Rows, read as they are needed: a thread reads, checks and serialises, a short channel holds it back.
 
-use std::{borrow::Cow, collections::HashMap, fmt::Write, thread, time::Duration};
+use std::{fmt::Write, thread, time::Duration};
 
 use bytes::Bytes;
-use records::{Error, Kind, Lines, Prompt, Record, Result};
-use serde::de::IgnoredAny;
+use records::{Error, Lines, Prompt, Result};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
@@ -12,36 +11,6 @@ use crate::body::Template;
 
 /// Rows read ahead: enough for bursts, few enough that long prompts do not fill the memory.
 const AHEAD: usize = 64;
-
-/// Fields that would change the answer if they were obeyed, and the figures if they were not.
-const SAMPLING_FIELDS: [&str; 26] = [
-    "best_of",
-    "frequency_penalty",
-    "guided_json",
-    "ignore_eos",
-    "logit_bias",
-    "logprobs",
-    "max_completion_tokens",
-    "min_p",
-    "min_tokens",
-    "model",
-    "n",
-    "presence_penalty",
-    "reasoning_effort",
-    "repetition_penalty",
-    "response_format",
-    "seed",
-    "stop",
-    "stop_token_ids",
-    "stream",
-    "stream_options",
-    "temperature",
-    "tool_choice",
-    "tools",
-    "top_k",
-    "top_logprobs",
-    "top_p",
-];
 
 /// A row, ready to be sent.
 #[derive(Debug, Clone, Default)]
@@ -103,7 +72,7 @@ impl Reader {
         loop {
             let Some(line) = self.lines.next_line()? else { return self.end() };
             let number = line.number;
-            let prompt = match parse(line.text) {
+            let prompt = match Prompt::from_row(line.text) {
                 Ok(Some(prompt)) => prompt,
                 Ok(None) => continue,
                 Err(problem) => return Err(self.lines.error(number, problem)),
@@ -160,40 +129,6 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The row on this line; none on a line of a kind that only passes through.
-fn parse(line: &str) -> std::result::Result<Option<Prompt>, String> {
-    let kind = Kind::of(line)?;
-    match kind.name() {
-        "" | Prompt::KIND => kind.check_version::<Prompt>()?,
-        "run_start" | "timing" | "run_end" | "summary" | "comparison" => {
-            return Err(format!(
-                "a `{}` record, not a prompt; give rows with `prompt` or `messages`",
-                kind.name()
-            ));
-        }
-        _ => return Ok(None),
-    }
-    let prompt = Prompt::from_line(line)?;
-    if prompt.prompt.is_none() && prompt.messages.is_none() {
-        return Err("neither `prompt` nor `messages`; a row needs one of them".to_owned());
-    }
-    refuse_sampling_fields(line)?;
-    Ok(Some(prompt))
-}
-
-#[expect(clippy::zero_sized_map_values, reason = "serde has no set of the keys of an object")]
-fn refuse_sampling_fields(line: &str) -> std::result::Result<(), String> {
-    let fields: HashMap<Cow<'_, str>, IgnoredAny> =
-        serde_json::from_str(line).map_err(|error| error.to_string())?;
-    match SAMPLING_FIELDS.into_iter().find(|&field| fields.contains_key(field)) {
-        Some(field) => Err(format!(
-            "`{field}` does not belong beside the prompt; put it into the row's `extra_body`, \
-             {{\"extra_body\":{{\"{field}\":…}}}}, or give it as a flag"
-        )),
-        None => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -240,10 +175,10 @@ mod tests {
     #[test]
     fn rows_that_cannot_be_used_name_their_place_and_the_remedy() {
         for (text, part) in [
-            ("{\"prompt\":\"a\"}\n{\"text\":\"b\"}\n", "rows.jsonl:2: neither `prompt` nor `messages`"),
-            ("{\"prompt\":\"a\",\"temperature\":0}\n", "rows.jsonl:1: `temperature` does not belong"),
+            ("{\"prompt\":\"a\"}\n{\"text\":\"b\"}\n", "rows.jsonl:2: no `prompt` or `messages`"),
+            ("{\"prompt\":\"a\",\"temperature\":0}\n", "rows.jsonl:1: `temperature` would be lost"),
             ("{\"prompt\":\"a\",\"temperature\":0}\n", "extra_body"),
-            ("{\"kind\":\"timing\",\"outcome\":\"ok\"}\n", "rows.jsonl:1: a `timing` record"),
+            ("{\"kind\":\"timing\",\"outcome\":\"ok\"}\n", "rows.jsonl:1: a timing record"),
             ("{\"messages\":[]}\n", "--backend openai-chat"),
             ("{\"prompt\":\"a\",\"at_us\":9}\n{\"prompt\":\"a\",\"at_us\":8}\n", "rows.jsonl:2: `at_us`"),
             ("{\"prompt\":\"a\",\"at_us\":-1}\n", "0 or more"),

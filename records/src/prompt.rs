@@ -1,10 +1,47 @@
 //! What to send: one row a request.
 
+use indexmap::IndexMap;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, IgnoredAny},
+};
 use serde_json::{Map, Value};
 
-use crate::{Micros, Record};
+use crate::{AnyRecord, Kind, Micros, Record};
+
+/// Fields of a request's body that a row might state beside its prompt: unread there, they would change the answer
+/// if they were obeyed, and the figures if they were not.
+const BODY_FIELDS: [&str; 28] = [
+    "best_of",
+    "chat_template_kwargs",
+    "frequency_penalty",
+    "guided_json",
+    "ignore_eos",
+    "logit_bias",
+    "logprobs",
+    "max_completion_tokens",
+    "min_p",
+    "min_tokens",
+    "model",
+    "n",
+    "presence_penalty",
+    "reasoning_effort",
+    "repetition_penalty",
+    "response_format",
+    "seed",
+    "stop",
+    "stop_token_ids",
+    "stream",
+    "stream_options",
+    "structured_outputs",
+    "temperature",
+    "tool_choice",
+    "tools",
+    "top_k",
+    "top_logprobs",
+    "top_p",
+];
 
 /// One request to fire. Either `prompt` or `messages` is present.
 ///
@@ -43,11 +80,92 @@ impl Record for Prompt {
     const VERSION: u32 = 1;
 }
 
+impl Prompt {
+    /// Reads a line that need not come from these tools. `None`: a record of an unknown kind, which only passes by.
+    ///
+    /// Fails, with the remedy, on other records, on a row without one of `prompt` and `messages`, and on a row that
+    /// holds a field of the request's body, which belongs into `extra_body`.
+    pub fn from_row(line: &str) -> Result<Option<Self>, String> {
+        let kind = Kind::of(line)?;
+        match kind.name() {
+            "" | Self::KIND => kind.check_version::<Self>()?,
+            name if AnyRecord::knows(name) => {
+                return Err(format!("a {name} record, not a prompt; give rows with `prompt` or `messages`"));
+            }
+            _ => return Ok(None),
+        }
+        let row = Self::from_line(line)?;
+        refuse_body_fields(line)?;
+        match (&row.prompt, &row.messages) {
+            (None, None) => Err("no `prompt` or `messages`; give the row one of them".to_owned()),
+            (Some(_), Some(_)) => Err("both `prompt` and `messages`; leave one of them out".to_owned()),
+            _ => Ok(Some(row)),
+        }
+    }
+}
+
+fn refuse_body_fields(line: &str) -> Result<(), String> {
+    let fields: IndexMap<String, IgnoredAny> =
+        serde_json::from_str(line).map_err(|error| error.to_string())?;
+    match fields.keys().find(|field| BODY_FIELDS.contains(&field.as_str())) {
+        Some(field) if field == "max_completion_tokens" => {
+            Err(format!("`{field}` would be lost; call it `max_tokens`"))
+        }
+        Some(field) => {
+            Err(format!("`{field}` would be lost; put it into the row's `extra_body`: {{\"{field}\":…}}"))
+        }
+        None => Ok(()),
+    }
+}
+
 fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text)),
         Value::Number(number) => Ok(Some(number.to_string())),
         other => Err(de::Error::custom(format!("`id` must be a string or a number, not {other}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_anybody_are_read() {
+        let row = Prompt::from_row(r#"{"prompt":"x","category":"math","output_tokens":7,"id":3}"#);
+        let row = row.unwrap().unwrap();
+        assert_eq!(
+            (row.prompt.as_deref(), row.max_tokens, row.id.as_deref()),
+            (Some("x"), Some(7), Some("3"))
+        );
+        assert_eq!(Prompt::from_row(r#"{"kind":"gpu","watts":700}"#), Ok(None));
+    }
+
+    #[test]
+    fn problems_say_the_remedy() {
+        for (line, problem) in [
+            (r#"{"text":"x"}"#, "no `prompt` or `messages`; give the row one of them"),
+            (r#"{"prompt":null}"#, "no `prompt` or `messages`; give the row one of them"),
+            (r#"{"prompt":"x","messages":[]}"#, "both `prompt` and `messages`; leave one of them out"),
+            (
+                r#"{"prompt":"x","temperature":0.5}"#,
+                "`temperature` would be lost; put it into the row's `extra_body`: {\"temperature\":…}",
+            ),
+            (
+                r#"{"prompt":"x","max_completion_tokens":5}"#,
+                "`max_completion_tokens` would be lost; call it `max_tokens`",
+            ),
+            (
+                r#"{"kind":"timing","prompt":"x"}"#,
+                "a timing record, not a prompt; give rows with `prompt` or `messages`",
+            ),
+            (
+                r#"{"prompt":"x"}{"prompt":"y"}"#,
+                "more follows the first JSON value at column 15; put each object on a line of its own",
+            ),
+        ] {
+            assert_eq!(Prompt::from_row(line).unwrap_err(), problem, "{line}");
+        }
     }
 }

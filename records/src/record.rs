@@ -90,6 +90,14 @@ pub enum AnyRecord {
 }
 
 impl AnyRecord {
+    /// Whether `kind` is one of this crate's.
+    #[must_use]
+    pub fn knows(kind: &str) -> bool {
+        let kinds =
+            [Prompt::KIND, RunStart::KIND, Timing::KIND, RunEnd::KIND, Summary::KIND, Comparison::KIND];
+        kinds.contains(&kind)
+    }
+
     /// Reads one line.
     pub fn from_line(line: &str) -> Result<Self, String> {
         let kind = Kind::of(line)?;

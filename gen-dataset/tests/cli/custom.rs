@@ -83,7 +83,7 @@ fn what_a_row_lacks_is_said_with_its_place() {
         ("{\"prompt\":\"x\",\"max_tokens\":-1}", "rows.jsonl:2: invalid value: integer `-1`"),
         (
             "{\"prompt\":\"x\",\"max_tokens\":1,\"top_p\":0.5}",
-            "rows.jsonl:2: `top_p` would be lost; put it into `extra_body`",
+            "rows.jsonl:2: `top_p` would be lost; put it into the row's `extra_body`",
         ),
         (
             "{\"prompt\":\"x\",\"max_tokens\":1,\"id\":\"a\"}",
