@@ -14,6 +14,8 @@ use records::{Client, ClientVerdict, Micros};
 const LATE_US: u64 = 10_000;
 /// Beyond this part of all cores, requests wait for the client's CPU.
 const BUSY: f64 = 0.9;
+/// In a shorter run, starting and stopping are most of the CPU time.
+const SHORTEST: Duration = Duration::from_millis(100);
 /// How often the event loop is probed.
 const PROBE: Duration = Duration::from_millis(20);
 
@@ -38,9 +40,9 @@ impl Baseline {
     }
 
     fn cpu_pct(self) -> Option<f64> {
-        let wall = self.wall.elapsed().as_secs_f64();
-        let cpu = cpu_time().saturating_sub(self.cpu).as_secs_f64();
-        (wall > 0.0).then(|| (cpu / wall * 1000.0).round() / 10.0)
+        let wall = self.wall.elapsed();
+        let cpu = cpu_time().saturating_sub(self.cpu);
+        (wall >= SHORTEST).then(|| (cpu.as_secs_f64() / wall.as_secs_f64() * 1000.0).round() / 10.0)
     }
 }
 
@@ -145,6 +147,7 @@ mod tests {
     #[test]
     fn nothing_seen_is_null() {
         let report = Health::new().report(Baseline::now(), 0, 0);
-        assert_eq!((report.send_lag_p50_us, report.read_lag_max_us), (None, None));
+        assert_eq!((report.send_lag_p50_us, report.read_lag_max_us, report.cpu_pct), (None, None, None));
+        assert_eq!(report.verdict, ClientVerdict::Ok);
     }
 }

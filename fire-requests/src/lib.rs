@@ -1,8 +1,8 @@
 //! Fires prompts at an LLM server and writes the timing of each request as a JSON line.
 //!
-//! Rows come in through [`feed`], are sent at the times of [`pacer`] by [`fire`], each as one [`exchange`] over a
-//! [`connection`] of the [`pool`]; [`sse`] splits the answer, an [`api`] reads its events, an [`answer`] judges it,
-//! and [`sink`] writes the row. Every time is the monotonic clock's; an event's is that of the socket read that
+//! Rows come in through `feed`, are sent at the times of `pacer` by `fire`, each as one `exchange` over a
+//! `connection` of the `pool`; `sse` splits the answer, an `api` reads its events, an `answer` judges it,
+//! and `sink` writes the row. Every time is the monotonic clock's; an event's is that of the socket read that
 //! completed it, taken before anything is made of its bytes.
 
 mod answer;

@@ -1,6 +1,6 @@
 //! Writes the prompts of an LLM benchmark as JSON lines, one [`records::Prompt`] a request.
 //!
-//! A dataset is a [`Source`](source::Source) that yields batches of rows; what all datasets share (ids, labels, the
+//! A dataset is a `Source` that yields batches of rows; what all datasets share (ids, labels, the
 //! model's context, rows that run out) is done here, once, on the way to the output.
 
 mod args;
