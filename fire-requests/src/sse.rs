@@ -2,7 +2,7 @@
 //!
 //! The [standard](https://html.spec.whatwg.org/multipage/server-sent-events.html) as far as APIs use it: lines end in
 //! LF, CRLF or CR; `:` opens a comment; one blank after `data:` is optional; several data lines of an event are
-//! joined by LF; an event is complete at its blank line. Bytes are decoded by whoever reads a whole event.
+//! joined by LF; an event is complete at its blank line; a byte order mark may stand before everything. Bytes are decoded by whoever reads a whole event.
 
 /// Cuts a stream into events. Each byte is looked at once, however long a line is and however it is cut.
 #[derive(Debug, Default)]
@@ -13,6 +13,8 @@ pub(crate) struct Splitter {
     data: Vec<u8>,
     /// The last byte was CR: an LF that follows belongs to it.
     after_cr: bool,
+    /// A line has been taken: no byte order mark can follow.
+    begun: bool,
 }
 
 impl Splitter {
@@ -45,11 +47,13 @@ impl Splitter {
     }
 
     fn end_line(&mut self, tail: &[u8], on_event: &mut impl FnMut(&[u8])) {
+        let begun = std::mem::replace(&mut self.begun, true);
+        let unmarked = |line| if begun { line } else { without_mark(line) };
         if self.line.is_empty() {
-            return Self::take_line(&mut self.data, tail, on_event);
+            return Self::take_line(&mut self.data, unmarked(tail), on_event);
         }
         self.line.extend_from_slice(tail);
-        Self::take_line(&mut self.data, &self.line, on_event);
+        Self::take_line(&mut self.data, unmarked(&self.line), on_event);
         self.line.clear();
     }
 
@@ -64,6 +68,10 @@ impl Splitter {
             data.push(b'\n');
         }
     }
+}
+
+fn without_mark(line: &[u8]) -> &[u8] {
+    line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line)
 }
 
 #[cfg(test)]
@@ -93,6 +101,7 @@ mod tests {
             ("data\ndatum: x\n\n", &[]),
             ("data: a\n\n\n\n\ndata: b", &["a", "b"]),
             ("data: a\ndata: b\n", &["a\nb"]),
+            ("\u{FEFF}data: a\n\n\u{FEFF}data: b\n\n", &["a"]),
             ("", &[]),
         ] {
             assert_eq!(events(&[stream.as_bytes()]), expected, "{stream:?}");
@@ -101,8 +110,7 @@ mod tests {
 
     #[test]
     fn every_cut_gives_the_same_events() {
-        let stream =
-            "data: 日本\r\n\r\n: x\r\n\r\nevent: e\ndata:{\"é\":1}\n\ndata: 😀\rdata: b\r\rdata: [DONE]\n\n";
+        let stream = "\u{FEFF}data: 日本\r\n\r\n: x\r\n\r\nevent: e\ndata:{\"é\":1}\n\ndata: 😀\rdata: b\r\rdata: [DONE]\n\n";
         let bytes = stream.as_bytes();
         let whole = events(&[bytes]);
         assert_eq!(whole, ["日本", "{\"é\":1}", "😀\nb", "[DONE]"]);
