@@ -139,6 +139,9 @@ impl Run {
             }
             let (ok, at) = (shot.is_ok(), shot.ended - run.start);
             let timing = shot.timing(&run.name, row, Phase::Main, run.start, turn.scheduled);
+            if let Some(latency) = timing.e2e_us.filter(|_| ok) {
+                run.health.took(latency);
+            }
             run.counters.ended(ok, timing.output_tokens.unwrap_or(0), at);
             let _ = rows.send(timing);
             drop(rows);
