@@ -8,9 +8,11 @@ type Setting = (&'static str, fn(&Summary) -> Option<String>);
 type Amount = (&'static str, fn(&Summary) -> u64);
 
 /// What a fair comparison must find equal.
-const SETTINGS: [Setting; 7] = [
+const SETTINGS: [Setting; 9] = [
     ("model_id", |s| s.model_id.clone()),
     ("backend", |s| s.backend.clone()),
+    ("endpoint", |s| s.endpoint.clone()),
+    ("body", |s| s.body.clone().map(|body| serde_json::Value::Object(body).to_string())),
     ("max_concurrency", |s| Some(s.max_concurrency.map_or_else(|| "none".into(), |limit| limit.to_string()))),
     ("request_rate", |s| s.request_rate.map(|rate| rate.to_string())),
     ("burstiness", |s| s.burstiness.map(|burstiness| burstiness.to_string())),
@@ -85,6 +87,8 @@ mod tests {
         let base = Summary {
             model_id: Some("a".into()),
             backend: Some("openai".into()),
+            endpoint: Some("/v1/completions".into()),
+            body: Some(serde_json::Map::from_iter([("ignore_eos".to_owned(), true.into())])),
             max_concurrency: Some(8),
             request_rate: "4".parse().ok(),
             burstiness: "1".parse().ok(),
@@ -98,6 +102,8 @@ mod tests {
         let new = Summary {
             model_id: Some("b".into()),
             backend: Some("openai-chat".into()),
+            endpoint: Some("/v1/chat/completions".into()),
+            body: Some(serde_json::Map::new()),
             max_concurrency: None,
             request_rate: "inf".parse().ok(),
             burstiness: "2".parse().ok(),
@@ -113,6 +119,8 @@ mod tests {
             [
                 "model_id differs: base a, new b",
                 "backend differs: base openai, new openai-chat",
+                "endpoint differs: base /v1/completions, new /v1/chat/completions",
+                r#"body differs: base {"ignore_eos":true}, new {}"#,
                 "max_concurrency differs: base 8, new none",
                 "request_rate differs: base 4, new inf",
                 "burstiness differs: base 1, new 2",

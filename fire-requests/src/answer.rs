@@ -23,9 +23,10 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Takes the data of an event that was read at `time`. What follows the end is passed over.
+    /// Takes the data of an event that was read at `time`. What follows the end is passed
+    /// over, and so is an event without data, which keeps a connection alive.
     pub(crate) fn event(&mut self, api: &dyn Api, time: Micros, data: &[u8]) {
-        if self.is_over() {
+        if self.is_over() || data.trim_ascii().is_empty() {
             return;
         }
         if data.trim_ascii() == b"[DONE]" {
@@ -50,6 +51,11 @@ impl Answer {
     /// Whether nothing more is to be expected: the end marker came, or the answer failed.
     pub(crate) fn is_over(&self) -> bool {
         self.done || self.failure.is_some()
+    }
+
+    /// Whether the server has said that it stopped generating.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finish_reason.is_some()
     }
 
     /// Events that carried output.
@@ -128,6 +134,7 @@ mod tests {
             (&[TOKEN, "[DONE]"], "cd"),
             (&[FINISH, NONE, "[DONE]"], "fud"),
             (&[TOKEN, LAST, "[DONE]", "rubbish"], "ccd"),
+            (&[TOKEN, "", LAST], "cc"),
         ] {
             assert_eq!(judged(events), (letters.to_owned(), Ok(())), "{events:?}");
         }

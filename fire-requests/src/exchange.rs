@@ -158,7 +158,11 @@ impl Client {
     ) -> Result<Option<Rest>, Failure> {
         let (mut splitter, mut bytes) = (Splitter::default(), 0);
         while let Some(frame) = connection.frame(&mut body).await {
-            let frame = frame.map_err(|error| Failure::broken(&error))?;
+            let frame = match frame {
+                Ok(frame) => frame,
+                Err(_) if trace.answer.is_finished() => break,
+                Err(error) => return Err(Failure::broken(&error)),
+            };
             let (Ok(data), time) = (frame.into_data(), trace.last_read()) else { continue };
             bytes += data.len() as u64;
             splitter.push(&data, &mut |event| trace.answer.event(self.api, time, event));

@@ -167,6 +167,18 @@ mod tests {
                 "rows.jsonl:1: `events` has 2 letters but `events_us` 1 times; one each an event",
             ),
             (
+                "{\"kind\":\"timing\",\"outcome\":\"ok\",\"ttft_us\":-5}\n",
+                "rows.jsonl:1: `ttft_us` is -5; a duration cannot be negative",
+            ),
+            (
+                "{\"kind\":\"timing\",\"outcome\":\"ok\",\"ttft_us\":9,\"e2e_us\":5}\n",
+                "rows.jsonl:1: `e2e_us` 5 is below `ttft_us` 9; the first token cannot follow the last",
+            ),
+            (
+                "{\"kind\":\"timing\",\"outcome\":\"ok\",\"events\":\"cc\",\"events_us\":[9,5]}\n",
+                "rows.jsonl:1: `events_us` goes back from 9 to 5; events are in the order of their arrival",
+            ),
+            (
                 "{\"kind\":\"timing\",\"outcome\":\"ok\",\"ttft_us\":\"fast\"}\n",
                 "rows.jsonl:1: invalid type: string \"fast\", expected f64 (column 48)",
             ),

@@ -104,6 +104,13 @@ pub struct RunEnd {
 impl Record for RunEnd {
     const KIND: &'static str = "run_end";
     const VERSION: u32 = 1;
+
+    fn check(&self) -> Result<(), String> {
+        if self.elapsed_us < Micros::ZERO {
+            return Err(format!("`elapsed_us` is {}; a duration cannot be negative", self.elapsed_us));
+        }
+        Ok(())
+    }
 }
 
 /// The client's own part in the figures.

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{Client, Labels, Rate, Record};
 
@@ -29,6 +29,9 @@ pub struct Summary {
     /// Where the requests went.
     #[serde(default)]
     pub base_url: Option<String>,
+    /// Path of the endpoint.
+    #[serde(default)]
+    pub endpoint: Option<String>,
     /// The model asked for.
     #[serde(default)]
     pub model_id: Option<String>,
@@ -41,6 +44,9 @@ pub struct Summary {
     /// Most requests in flight at once; null: no limit.
     #[serde(default)]
     pub max_concurrency: Option<u64>,
+    /// Sampling parameters and `--extra-body`, as laid over each request.
+    #[serde(default)]
+    pub body: Option<Map<String, Value>>,
     /// `--label` pairs that all runs share.
     #[serde(default)]
     pub labels: Labels,

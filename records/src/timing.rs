@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{EventKind, Events, Micros, Record};
 
+/// What rounding each of two times to whole microseconds can do to their order.
+const ROUNDING: Micros = Micros::new(1.0);
+
 /// One request, finished or failed. The line stands alone: `head`, `shuf`, `grep` and `cat` keep it legal.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
@@ -90,11 +93,34 @@ impl Record for Timing {
         if let Some(letter) = self.events.chars().find(|&letter| EventKind::from_letter(letter).is_none()) {
             return Err(format!("`events` has the unknown letter '{letter}'; known: {}", EventKind::LETTERS));
         }
-        Ok(())
+        self.check_times()
     }
 }
 
 impl Timing {
+    fn check_times(&self) -> std::result::Result<(), String> {
+        for (name, time) in
+            [("connect_us", self.connect_us), ("ttft_us", self.ttft_us), ("e2e_us", self.e2e_us)]
+        {
+            if let Some(time) = time.filter(|&time| time < Micros::ZERO) {
+                return Err(format!("`{name}` is {time}; a duration cannot be negative"));
+            }
+        }
+        if let Some((ttft, e2e)) = self.ttft_us.zip(self.e2e_us).filter(|(ttft, e2e)| *e2e + ROUNDING < *ttft)
+        {
+            return Err(format!(
+                "`e2e_us` {e2e} is below `ttft_us` {ttft}; the first token cannot follow the last"
+            ));
+        }
+        let before = std::iter::once(&Micros::ZERO).chain(&self.events_us);
+        if let Some((at, time)) = before.zip(&self.events_us).find(|(before, time)| time < before) {
+            return Err(format!(
+                "`events_us` goes back from {at} to {time}; events are in the order of their arrival"
+            ));
+        }
+        Ok(())
+    }
+
     /// The stream's events, ready to be asked which of them carried output.
     #[must_use]
     pub fn stream(&self) -> Events<'_> {

@@ -78,6 +78,8 @@ fn settings(runs: &[&Run]) -> Summary {
         started_at: first.map(|(_, start)| start.started_at.clone()),
         backend: common(runs, |start| text(&start.backend)),
         base_url: common(runs, |start| text(&start.base_url)),
+        endpoint: common(runs, |start| text(&start.endpoint)),
+        body: common(runs, |start| Some(start.body.clone())),
         model_id: common(runs, |start| text(&start.model)),
         request_rate: common(runs, |start| start.request_rate),
         burstiness: common(runs, |start| start.burstiness),

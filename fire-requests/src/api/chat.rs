@@ -42,7 +42,7 @@ impl Api for Chat {
 struct Choice {
     #[serde(default)]
     delta: Option<Delta>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::event::reason")]
     finish_reason: Option<String>,
 }
 
@@ -116,6 +116,8 @@ mod tests {
             (r#"{"content":""}"#, r#""stop""#, EventKind::Stop),
             ("{}", r#""stop""#, EventKind::Finish),
             ("null", "null", EventKind::Other),
+            (r#"{"content":""}"#, r#""""#, EventKind::Blank),
+            (r#"{"content":""}"#, r#""null""#, EventKind::Blank),
         ] {
             assert_eq!(kind(delta, finish), expected, "{delta} {finish}");
         }
@@ -128,6 +130,7 @@ mod tests {
             (r#"{"object":"error","message":"engine died"}"#, "engine died"),
             (r#"{"error":"engine died"}"#, "engine died"),
             (r#"{"error":{"code":500}}"#, r#"{"code":500}"#),
+            (r#"{"error":{"message":""}}"#, r#"{"message":""}"#),
         ] {
             let event = Chat.read(data.as_bytes()).unwrap();
             assert_eq!((event.kind, event.error.as_deref()), (EventKind::Error, Some(message)));

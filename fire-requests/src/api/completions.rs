@@ -43,7 +43,7 @@ impl Api for Completions {
 struct Choice {
     #[serde(default)]
     text: Text,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::event::reason")]
     finish_reason: Option<String>,
 }
 
@@ -75,8 +75,18 @@ mod tests {
             (r#"{"choices":[],"usage":{"completion_tokens":2}}"#, EventKind::Usage),
             (r#"{"choices":[]}"#, EventKind::Other),
             (r#"{"error":"full"}"#, EventKind::Error),
+            (r#"{"choices":[{"text":"a"}],"error":""}"#, EventKind::Content),
+            (r#"{"choices":[{"text":"a"}],"error":false}"#, EventKind::Content),
         ] {
             assert_eq!(Completions.read(data.as_bytes()).unwrap().kind, kind, "{data}");
+        }
+    }
+
+    #[test]
+    fn a_count_that_is_none_fails_nothing() {
+        for (count, read) in [("8.0", Some(8)), ("\"8\"", None), ("-1", None), ("null", None)] {
+            let data = format!(r#"{{"choices":[],"usage":{{"completion_tokens":{count}}}}}"#);
+            assert_eq!(Completions.read(data.as_bytes()).unwrap().usage.unwrap().output, read, "{count}");
         }
     }
 

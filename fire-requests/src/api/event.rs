@@ -32,6 +32,9 @@ pub(crate) struct Usage {
     pub(crate) cached: Option<u64>,
 }
 
+/// What stands in `error` when there is none, besides null.
+const NO_ERROR: [&str; 2] = ["", "false"];
+
 /// The frame of an event of the completions and the chat API, around choices of its own.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "C: Deserialize<'de>"))]
@@ -52,7 +55,8 @@ impl<C> Chunk<C> {
     pub(super) fn event(self, kind_of: impl FnOnce(C) -> (EventKind, Option<String>)) -> Event {
         let usage = self.usage.map(WireUsage::into);
         let choice = self.choices.0;
-        let error = self.error.or(self.message.filter(|_| choice.is_none())).map(|error| error.0);
+        let error = self.error.or(self.message.filter(|_| choice.is_none()));
+        let error = error.map(|error| error.0).filter(|text| !NO_ERROR.contains(&text.as_str()));
         let (kind, finish_reason) = match choice {
             _ if error.is_some() => (EventKind::Error, None),
             Some(choice) => kind_of(choice),
@@ -100,9 +104,9 @@ impl<'de, C: Deserialize<'de>> Visitor<'de> for FirstVisitor<C> {
 
 #[derive(Deserialize)]
 struct WireUsage {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     prompt_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     completion_tokens: Option<u64>,
     #[serde(default)]
     prompt_tokens_details: Option<Details>,
@@ -110,7 +114,7 @@ struct WireUsage {
 
 #[derive(Deserialize)]
 struct Details {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     cached_tokens: Option<u64>,
 }
 
@@ -124,13 +128,26 @@ impl From<WireUsage> for Usage {
     }
 }
 
+/// A count of tokens; anything else in its place is no count, and no reason to fail an answer.
+fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    let whole = |number: f64| (number >= 0.0 && number.fract() == 0.0).then_some(number as u64);
+    Ok(value.as_u64().or_else(|| value.as_f64().and_then(whole)))
+}
+
+/// A finish reason. Some servers write `""` or `"null"` for none.
+pub(super) fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let reason = Option::<String>::deserialize(deserializer)?;
+    Ok(reason.filter(|reason| !reason.is_empty() && reason != "null"))
+}
+
 /// A server's error message: `{"message":…}`, or whatever else stands in its place, as it is.
 pub(crate) struct WireError(pub(crate) String);
 
 impl<'de> Deserialize<'de> for WireError {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = serde_json::Value::deserialize(deserializer)?;
-        let text = value.get("message").unwrap_or(&value);
+        let text = value.get("message").filter(|message| *message != "").unwrap_or(&value);
         Ok(Self(text.as_str().map_or_else(|| text.to_string(), str::to_owned)))
     }
 }

@@ -52,12 +52,18 @@ fn f28_the_connection_breaks_in_mid_answer() {
     failed([begun(), vec![Step::Reset]].concat(), "truncated", "reset");
     failed([begun(), vec![end()]].concat(), "truncated", "without a finish reason");
     failed(vec![Step::Close], "truncated", "closed");
+    let unfinished = r#"{"choices":[{"text":"a","finish_reason":""}]}"#;
+    failed(vec![head(), event(unfinished), end()], "truncated", "without a finish reason");
 }
 
 #[test]
 fn f29_the_end_marker_is_the_end_and_not_needed() {
     let done = one(stream(5, &[TOKEN, LAST]));
     assert_eq!(done.rows()[0]["outcome"], "ok");
+
+    // A broken end of the body after the finish reason takes nothing from the answer.
+    let done = one(vec![head(), event(TOKEN), event(LAST), Step::Wait(5), Step::Close]);
+    assert_eq!(done.rows()[0]["outcome"], "ok", "{done:#?}");
 
     let server = Server::start(|_| vec![head(), event(TOKEN), event(LAST), event("[DONE]"), Step::Hang]);
     let done = fire(&server.url, &["--max-concurrency", "1"], &rows(3));

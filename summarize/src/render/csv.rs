@@ -38,7 +38,7 @@ fn flatten(row: &mut IndexMap<String, String>, key: String, value: &Value) {
             }
         }
         // An object in other rows.
-        Value::Null if key == "client" => {}
+        Value::Null if ["body", "client"].contains(&key.as_str()) => {}
         _ => {
             row.insert(key, cell(value));
         }
