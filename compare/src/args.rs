@@ -78,6 +78,13 @@ pub enum Format {
     Markdown,
 }
 
+impl Format {
+    /// Whether the report itself carries the warnings.
+    pub(crate) fn shows_warnings(self) -> bool {
+        matches!(self, Self::Text | Self::Markdown)
+    }
+}
+
 impl Args {
     pub(crate) fn selection(&self) -> Selection {
         match (self.all, self.metrics.is_empty()) {

@@ -16,7 +16,7 @@ mod side;
 mod source;
 mod unlike;
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 
 use records::{Error, Exit, Output, Result};
 
@@ -31,8 +31,11 @@ pub fn run(args: &Args, output: &mut Output, messages: &mut dyn Write) -> Result
     let pairing = pair::pair(&sides, args.by.is_some())?;
     let report = Report::new(&pairing, &args.selection(), &args.fail_if)?;
 
-    for warning in side::warnings(&sides).chain(report.warnings()) {
-        say(messages, &format!("warning: {warning}"));
+    // A terminal shows both streams: there the report's own warnings would stand twice.
+    if !(args.format.shows_warnings() && io::stdout().is_terminal()) {
+        for warning in side::warnings(&sides).chain(report.warnings()) {
+            say(messages, &format!("warning: {warning}"));
+        }
     }
     let written = render::write(&report, args.format, output);
     let failures = render::failures(&report);
