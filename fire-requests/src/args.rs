@@ -123,25 +123,25 @@ pub struct Sampling {
     #[arg(long)]
     pub ignore_eos: bool,
     /// Sampling temperature. Default: the server's, like all that follow
-    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = finite)]
     pub temperature: Option<f64>,
     /// Nucleus sampling: probability mass to keep
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", value_parser = finite)]
     pub top_p: Option<f64>,
     /// Number of most likely tokens to sample from
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub top_k: Option<i64>,
     /// Least probability, relative to that of the likeliest token
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", value_parser = finite)]
     pub min_p: Option<f64>,
     /// Penalty by how often a token has been generated
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
     pub frequency_penalty: Option<f64>,
     /// Penalty for tokens already generated
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
     pub presence_penalty: Option<f64>,
     /// Factor against tokens already seen; 1: none
-    #[arg(long, value_name = "X")]
+    #[arg(long, value_name = "X", value_parser = finite)]
     pub repetition_penalty: Option<f64>,
     /// Field that carries a row's `max_tokens`. Default, as vLLM's client: `max_tokens` for completions,
     /// `max_completion_tokens` for chat (which some servers ignore: their answers come out longer than asked)
@@ -154,6 +154,12 @@ pub struct Sampling {
 
 /// The value of `--extra-body`.
 pub type ExtraBody = Map<String, Value>;
+
+/// JSON has no infinity and no NaN: they would be sent as null.
+fn finite(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
+    if number.is_finite() { Ok(number) } else { Err(format!("must be finite, not {text}")) }
+}
 
 fn object(text: &str) -> Result<ExtraBody, String> {
     serde_json::from_str(text).map_err(|error| format!("not a JSON object: {error}"))
@@ -217,6 +223,8 @@ mod tests {
             &["--grace", "-1"],
             &["--request-timeout", "0"],
             &["--max-concurrency", "0"],
+            &["--temperature", "nan"],
+            &["--top-p", "inf"],
             &["--overwrite"],
             &["--base-url", "http://x", "--port", "1"],
             &["--num-prompts", "10"],

@@ -23,6 +23,9 @@ use crate::{
     stop::Stop,
 };
 
+/// No run lasts longer: an instant beyond the clock's range cannot be waited for.
+const FAR: Duration = Duration::from_secs(10 * 365 * 86_400);
+
 /// What all requests of the run share.
 pub(crate) struct Run {
     /// Its name.
@@ -103,7 +106,7 @@ impl Run {
             match next {
                 Some(Item::Row(row)) => {
                     self.counters.row_read();
-                    let due = row.at.or_else(|| pacer.next_due()).map(|due| self.start + due);
+                    let due = row.at.or_else(|| pacer.next_due()).map(|due| self.start + due.min(FAR));
                     let Some(turn) = self.stop.unless_draining(gate.turn(due)).await else {
                         break Sent { unsent: 1, ..Sent::by(StoppedBy::Signal) };
                     };

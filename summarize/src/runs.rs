@@ -131,7 +131,8 @@ impl Run {
         match end.stopped_by {
             StoppedBy::InputEnd => {}
             StoppedBy::Signal => {
-                warnings.push(format!("run {name} was interrupted, {} rows unsent", end.unsent));
+                warnings
+                    .push(format!("run {name} was interrupted, with {} rows read but unsent", end.unsent));
             }
             StoppedBy::BadInput => warnings.push(format!("run {name} stopped early at a fault in its input")),
         }

@@ -99,7 +99,7 @@ fn rows_missing_from_a_finished_run_and_interruptions_are_said() {
     let mut stopped = end("a", 10.0, 10);
     (stopped.stopped_by, stopped.unsent) = (StoppedBy::Signal, 7);
     let input = run(&start("a", T0), &rows(), &stopped);
-    assert_eq!(summary(&input).warnings[0], "run a was interrupted, 7 rows unsent");
+    assert_eq!(summary(&input).warnings[0], "run a was interrupted, with 7 rows read but unsent");
 }
 
 #[test]
