@@ -13,6 +13,7 @@ mod locate;
 mod pool;
 mod random;
 mod row;
+mod sampler;
 mod sharegpt;
 mod source;
 mod supply;
