@@ -1,5 +1,8 @@
 //! Every value that CPython and NumPy gave for a seed, with `==`.
 
+#![allow(clippy::unwrap_used, reason = "all of it is test code, functions outside #[test] too")]
+#![allow(clippy::float_cmp, reason = "the streams are the same to the last bit, or they are others")]
+
 use rng::{
     numpy::{Generator, Legacy},
     python::Random,

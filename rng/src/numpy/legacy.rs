@@ -41,7 +41,7 @@ impl Legacy {
             let offset = mask
                 & match largest {
                     0 => 0,
-                    ..=0xffff_ffff => u64::from(self.words.next_u32()),
+                    1..=0xffff_ffff => u64::from(self.words.next_u32()),
                     _ => self.words.next_u64(),
                 };
             if offset <= largest {
@@ -103,18 +103,18 @@ impl Legacy {
 
     /// Marsaglia & Tsang, "A Simple Method for Generating Gamma Variables" (2000).
     fn gamma_above_one(&mut self, shape: f64) -> f64 {
-        let b = shape - 1.0 / 3.0;
-        let c = 1.0 / (9.0 * b).sqrt();
+        let mode = shape - 1.0 / 3.0;
+        let spread = 1.0 / (9.0 * mode).sqrt();
         loop {
             let x = self.gauss();
-            let v = 1.0 + c * x;
-            if v <= 0.0 {
+            let root = 1.0 + spread * x;
+            if root <= 0.0 {
                 continue;
             }
-            let v = v * v * v;
+            let v = root * root * root;
             let u = self.double();
-            if u < 1.0 - 0.0331 * (x * x) * (x * x) || u.ln() < 0.5 * x * x + b * (1.0 - v + v.ln()) {
-                return b * v;
+            if u < 1.0 - 0.0331 * (x * x) * (x * x) || u.ln() < 0.5 * x * x + mode * (1.0 - v + v.ln()) {
+                return mode * v;
             }
         }
     }

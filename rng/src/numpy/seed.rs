@@ -1,4 +1,4 @@
-//! NumPy's `SeedSequence` (bit_generator.pyx), which spreads a seed over the state of a
+//! NumPy's `SeedSequence` (`bit_generator.pyx`), which spreads a seed over the state of a
 //! generator: O'Neill's `seed_seq_fe128` ("Developing a `seed_seq` Alternative", 2015).
 
 /// Words of entropy kept.
