@@ -1,4 +1,5 @@
 //! Unpacks the embedded tokenizer. Done at each start, it would take longer than reading it.
+#![allow(clippy::print_stdout, reason = "that is how cargo is told")]
 
 use std::{env, error::Error, fs::File, io, path::PathBuf};
 

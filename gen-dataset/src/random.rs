@@ -3,7 +3,9 @@
 use rayon::prelude::*;
 use records::{Prompt, Result};
 
-use crate::{RandomArgs, Tokens, generator, sampler::Sampler, source::Source, window::Window};
+use crate::{
+    RandomArgs, Tokens, distinct::Distinct, generator, sampler::Sampler, source::Source, window::Window,
+};
 
 /// Tokens made at once: bounds memory, and is enough work to spread over the threads.
 const BATCH_TOKENS: u64 = 1 << 17;
@@ -15,6 +17,7 @@ pub(crate) struct Random<'a> {
     output: Window,
     seed: u64,
     rows: std::ops::Range<u64>,
+    distinct: Distinct,
 }
 
 impl<'a> Random<'a> {
@@ -23,18 +26,19 @@ impl<'a> Random<'a> {
         let seed = args.common.seed;
         Ok(Self {
             sampler: Sampler::new(tokens, seed, args.prefix_len as usize)?,
-            input: args.input_window(),
+            input: args.input_window(0),
             output: args.output_window(),
             seed,
             rows: 0..args.num_prompts,
+            distinct: Distinct::default(),
         })
     }
 
-    fn row(&self, index: u64) -> Result<Prompt> {
-        let mut rng = generator::of_row(self.seed, index);
+    fn row(&self, index: u64, attempt: u64) -> Result<Prompt> {
+        let mut rng = generator::of_row(self.seed, index, attempt);
         let input = self.input.draw(&mut rng);
         let output = self.output.draw(&mut rng);
-        let (text, length) = self.sampler.text(index, input as usize, &mut rng)?;
+        let (text, length) = self.sampler.text(index + attempt, input as usize, &mut rng)?;
         Ok(Prompt {
             prompt: Some(text),
             prompt_tokens: Some(length),
@@ -54,6 +58,17 @@ impl Source for Random<'_> {
         if rows.is_empty() {
             return Ok(None);
         }
-        rows.into_par_iter().map(|index| self.row(index)).collect::<Result<_>>().map(Some)
+        let made: Vec<Prompt> =
+            rows.clone().into_par_iter().map(|index| self.row(index, 0)).collect::<Result<_>>()?;
+        let mut distinct = std::mem::take(&mut self.distinct);
+        let new =
+            rows.zip(made).map(|(index, row)| distinct.or_else(row, |attempt| self.row(index, attempt)));
+        let new = new.collect::<Result<_>>()?;
+        self.distinct = distinct;
+        Ok(Some(new))
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.distinct.remark().into_iter().collect()
     }
 }

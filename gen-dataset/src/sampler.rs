@@ -26,11 +26,7 @@ impl<'a> Sampler<'a> {
     /// Prepares the tokens to draw from, and a prefix of `prefix_len` tokens.
     pub(crate) fn new(tokens: &'a Tokens, seed: u64, prefix_len: usize) -> Result<Self> {
         let mut sampler = Self { tokens, pool: Pool::new(tokens, seed)?, prefix: Vec::new() };
-        if prefix_len > 0 {
-            let mut rng = generator::of(seed, Purpose::Prefix);
-            let (text, _) = sampler.text(rng.random(), prefix_len, &mut rng)?;
-            sampler.prefix = tokens.encode(&text)?;
-        }
+        sampler.prefix = sampler.prefix(0, prefix_len, &mut generator::of(seed, Purpose::Prefix(0)))?;
         Ok(sampler)
     }
 
@@ -39,19 +35,39 @@ impl<'a> Sampler<'a> {
         self.prefix.len()
     }
 
+    /// Tokens for texts to begin with; those of different indices differ.
+    pub(crate) fn prefix(&self, index: u64, length: usize, rng: &mut Pcg64) -> Result<Vec<u32>> {
+        if length == 0 {
+            return Ok(Vec::new());
+        }
+        let (text, _) = self.text_after(&[], index, length, rng)?;
+        self.tokens.encode(&text)
+    }
+
     /// The prefix and `count` tokens more, with the length of both.
-    ///
-    /// The first token after the prefix is the pool's token number `index`, so that prompts differ from their start
-    /// and even those of one token differ, as long as the pool lasts.
     pub(crate) fn text(&self, index: u64, count: usize, rng: &mut Pcg64) -> Result<(String, u64)> {
-        let length = self.prefix.len() + count;
+        self.text_after(&self.prefix, index, count, rng)
+    }
+
+    /// `prefix` and `count` tokens more, with the length of both.
+    ///
+    /// The first token after the prefix is the pool's token number `index`, so that prompts differ from there on and
+    /// even those of one token differ, as long as the pool lasts.
+    pub(crate) fn text_after(
+        &self,
+        prefix: &[u32],
+        index: u64,
+        count: usize,
+        rng: &mut Pcg64,
+    ) -> Result<(String, u64)> {
+        let length = prefix.len() + count;
         let pool = self.pool.ids();
         let first = pool[(index % pool.len() as u64) as usize];
         for attempt in 0..ATTEMPTS {
-            let mut ids = self.prefix.clone();
+            let mut ids = prefix.to_vec();
             ids.extend((attempt == 0).then_some(first));
             self.fill(&mut ids, length, rng);
-            if let Some(text) = self.corrected(ids, length, rng)? {
+            if let Some(text) = self.corrected(prefix, ids, length, rng)? {
                 return Ok((text, length as u64));
             }
         }
@@ -68,12 +84,19 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// The text of `ids`, changed until it encodes to `length` tokens; `None` if it will not.
-    fn corrected(&self, mut ids: Vec<u32>, length: usize, rng: &mut Pcg64) -> Result<Option<String>> {
+    /// The text of `ids`, changed until it encodes to `length` tokens of which the first are `prefix`; `None` if it
+    /// will not.
+    fn corrected(
+        &self,
+        prefix: &[u32],
+        mut ids: Vec<u32>,
+        length: usize,
+        rng: &mut Pcg64,
+    ) -> Result<Option<String>> {
         for _ in 0..CORRECTIONS {
             let text = self.tokens.decode(&ids)?;
             ids = self.tokens.encode(&text)?;
-            if text.contains(char::REPLACEMENT_CHARACTER) || !ids.starts_with(&self.prefix) {
+            if text.contains(char::REPLACEMENT_CHARACTER) || !ids.starts_with(prefix) {
                 return Ok(None);
             }
             let drawn = ids.len();

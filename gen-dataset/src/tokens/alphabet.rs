@@ -49,13 +49,11 @@ pub(super) fn byte_of(c: char) -> Option<u8> {
 pub(super) fn push_bytes(token: &str, out: &mut Vec<u8>) -> bool {
     let start = out.len();
     for c in token.chars() {
-        match byte_of(c) {
-            Some(byte) => out.push(byte),
-            None => {
-                out.truncate(start);
-                return false;
-            }
-        }
+        let Some(byte) = byte_of(c) else {
+            out.truncate(start);
+            return false;
+        };
+        out.push(byte);
     }
     true
 }

@@ -103,7 +103,7 @@ impl ByteLevel {
 }
 
 fn merges(file: &File, ids: &HashMap<&str, u32>) -> Option<Merges> {
-    let mut bytes = [0; 256];
+    let mut bytes = Box::new([0; 256]);
     for byte in 0..=255 {
         bytes[usize::from(byte)] = *ids.get(&*alphabet::char_of(byte).to_string())?;
     }

@@ -43,13 +43,12 @@ impl Cache {
             return encode(out);
         }
         let hash = self.hasher.hash_one(piece);
-        match self.entries.find(hash, |entry| entry.piece(&self.bytes) == piece) {
-            Some(entry) => out.extend_from_slice(entry.ids(&self.ids)),
-            None => {
-                let start = out.len();
-                encode(out);
-                self.keep(hash, piece, &out[start..]);
-            }
+        if let Some(entry) = self.entries.find(hash, |entry| entry.piece(&self.bytes) == piece) {
+            out.extend_from_slice(entry.ids(&self.ids));
+        } else {
+            let start = out.len();
+            encode(out);
+            self.keep(hash, piece, &out[start..]);
         }
     }
 

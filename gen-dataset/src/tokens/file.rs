@@ -29,6 +29,7 @@ pub(super) struct File<'j> {
 
 /// A token that is found in the text before anything else is.
 #[derive(Deserialize)]
+#[allow(clippy::struct_excessive_bools, reason = "the file has so many")]
 pub(super) struct Added<'j> {
     pub(super) id: u32,
     #[serde(borrow)]

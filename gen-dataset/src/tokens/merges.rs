@@ -20,13 +20,13 @@ pub(super) struct Merge {
 
 /// The merges of a tokenizer, and the tokens of single bytes.
 pub(super) struct Merges {
-    bytes: [u32; 256],
+    bytes: Box<[u32; 256]>,
     pairs: HashMap<u64, Merge>,
 }
 
 impl Merges {
     /// `bytes`: the token of each byte; `pairs`: left token, right token, and the token that they become.
-    pub(super) fn new(bytes: [u32; 256], pairs: impl ExactSizeIterator<Item = (u32, u32, u32)>) -> Self {
+    pub(super) fn new(bytes: Box<[u32; 256]>, pairs: impl ExactSizeIterator<Item = (u32, u32, u32)>) -> Self {
         let mut merges = Self { bytes, pairs: HashMap::with_capacity(pairs.len()) };
         for (rank, (left, right, id)) in (0..).zip(pairs) {
             merges.pairs.insert(key(left, right), Merge { rank, id });
@@ -153,20 +153,20 @@ mod tests {
 
     /// Bytes are tokens 0 to 255; merges of neighbours in an alphabet of three letters, and of what they become.
     fn merges() -> Merges {
-        let mut rng = crate::generator::of_row(1, 0);
+        let mut rng = crate::generator::of_row(1, 0, 0);
         let (mut known, mut pairs) = (vec![97, 98, 99], Vec::new());
         for id in 256..400 {
             let mut draw = || known[rng.random_range(0..known.len())];
             pairs.push((draw(), draw(), id));
             known.push(id);
         }
-        Merges::new(std::array::from_fn(|byte| byte as u32), pairs.into_iter())
+        Merges::new(Box::new(std::array::from_fn(|byte| byte as u32)), pairs.into_iter())
     }
 
     #[test]
     fn the_lowest_rank_goes_first_and_of_equals_the_leftmost() {
         let pairs = [(97, 97, 256), (256, 97, 257), (98, 97, 258)];
-        let merges = Merges::new(std::array::from_fn(|byte| byte as u32), pairs.into_iter());
+        let merges = Merges::new(Box::new(std::array::from_fn(|byte| byte as u32)), pairs.into_iter());
         for (piece, tokens) in [
             ("aaa", vec![257]),
             ("aaaa", vec![256, 256]),
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn both_ways_merge_alike() {
         let merges = merges();
-        let mut rng = crate::generator::of_row(2, 0);
+        let mut rng = crate::generator::of_row(2, 0, 0);
         for _ in 0..2_000 {
             let length = rng.random_range(1..=FEW);
             let word: Vec<u32> = (0..length).map(|_| rng.random_range(97..100)).collect();

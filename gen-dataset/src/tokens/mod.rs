@@ -21,6 +21,8 @@ use file::File;
 pub struct Tokens {
     engine: Engine,
     added: HashSet<u32>,
+    /// Those of `added` that are flagged special.
+    special: HashSet<u32>,
 }
 
 /// What does the work.
@@ -45,7 +47,8 @@ impl Tokens {
     fn byte_level(json: &[u8]) -> Option<Self> {
         let file: File = serde_json::from_slice(json).ok()?;
         let added = file.added_tokens.iter().map(|token| token.id).collect();
-        Some(Self { engine: Engine::ByteLevel(Box::new(ByteLevel::new(&file)?)), added })
+        let special = file.added_tokens.iter().filter(|token| token.special).map(|token| token.id).collect();
+        Some(Self { engine: Engine::ByteLevel(Box::new(ByteLevel::new(&file)?)), added, special })
     }
 
     /// By the `tokenizers` crate, which reads them all.
@@ -57,8 +60,10 @@ impl Tokens {
         tokenizer
             .with_truncation(None)
             .map_err(|error| Error::usage(format!("{what}: truncation cannot be switched off: {error}")))?;
-        let added = tokenizer.get_added_tokens_decoder().into_keys().collect();
-        Ok(Self { engine: Engine::Any(Box::new(tokenizer)), added })
+        let tokens = tokenizer.get_added_tokens_decoder();
+        let special = tokens.iter().filter(|(_, token)| token.special).map(|(id, _)| *id).collect();
+        let added = tokens.into_keys().collect();
+        Ok(Self { engine: Engine::Any(Box::new(tokenizer)), added, special })
     }
 
     /// How many tokens `text` is.
@@ -105,6 +110,11 @@ impl Tokens {
     /// The ids of the model's own vocabulary, added tokens left out.
     pub(crate) fn base_ids(&self) -> Vec<u32> {
         (0..self.vocab_size()).filter(|id| !self.is_added(*id)).collect()
+    }
+
+    /// The ids of the model's own vocabulary, special tokens left out.
+    pub(crate) fn unspecial_ids(&self) -> Vec<u32> {
+        (0..self.vocab_size()).filter(|id| !self.special.contains(id)).collect()
     }
 
     /// Whether `id` is a marker such as `<unk>` or `[UNK]` that the file does not list as an added token.
@@ -187,7 +197,7 @@ mod tests {
 
     /// Texts of all scripts, of odd spacing, of half characters and markers; of one piece alone, and of many.
     fn texts(tokens: &Tokens) -> Vec<String> {
-        let mut rng = crate::generator::of_row(0, 0);
+        let mut rng = crate::generator::of_row(0, 0, 0);
         let parts = [
             " ",
             "  ",
