@@ -39,9 +39,11 @@ impl Config {
             .filter_map(|role| Some(((*role).to_owned(), content(fields.get(*role)?)?.into())))
             .collect();
         let more = fields.get("additional_special_tokens").and_then(Value::as_array).into_iter().flatten();
-        let special = roles.values().chain(more).filter_map(content).map(str::to_owned).collect();
-        let flag = |name: &str, default: bool| fields.get(name).and_then(Value::as_bool).unwrap_or(default);
         let class = fields.get("tokenizer_class").and_then(Value::as_str).unwrap_or_default();
+        // A default of that class since `transformers` 5, which files leave out.
+        let mask = class.starts_with("Gemma").then_some("<mask>");
+        let special = roles.values().chain(more).filter_map(content).chain(mask).map(str::to_owned).collect();
+        let flag = |name: &str, default: bool| fields.get(name).and_then(Value::as_bool).unwrap_or(default);
         let own = u64::from(flag("add_bos_token", true)) + u64::from(flag("add_eos_token", false));
         Ok(Self {
             clean_up: flag("clean_up_tokenization_spaces", false),
