@@ -23,7 +23,7 @@ impl Pool {
     pub(crate) fn new(tokens: &Tokens, seed: u64) -> Result<Self> {
         let mut candidates = tokens.base_ids();
         candidates.shuffle(&mut generator::of(seed, Purpose::Order));
-        let words = passing(&candidates, |id| is_word(tokens, id));
+        let words = passing(&candidates, |id| tokens.may_be_word(id) && is_word(tokens, id));
         if words.len() >= FEW {
             return Ok(Self(words));
         }

@@ -1,6 +1,6 @@
 //! Byte-level BPE (GPT-2, Llama 3, Qwen …), several times as fast as the `tokenizers` crate and equal to it.
 
-use std::{borrow::Cow, sync::Mutex};
+use std::{borrow::Cow, collections::HashSet, sync::Mutex};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use hashbrown::HashMap;
@@ -67,13 +67,10 @@ impl ByteLevel {
         self.pieces.of(id)
     }
 
-    /// The token that the file calls `token`.
-    pub(super) fn id(&self, token: &str) -> Option<u32> {
-        let mut bytes = Vec::new();
-        if !alphabet::push_bytes(token, &mut bytes) {
-            bytes.extend_from_slice(token.as_bytes());
-        }
-        (0..self.pieces.count()).find(|id| self.piece(*id) == bytes)
+    /// The tokens that the file calls by these names.
+    pub(super) fn ids(&self, names: &[String]) -> HashSet<u32> {
+        let names: HashSet<Vec<u8>> = names.iter().map(|name| bytes_of(name)).collect();
+        (0..self.pieces.count()).filter(|id| names.contains(self.piece(*id))).collect()
     }
 
     /// The tokens of `text`.
@@ -140,6 +137,19 @@ fn whole(ids: &HashMap<&str, u32>) -> HashMap<Vec<u8>, u32> {
     ids.iter().filter_map(|(token, id)| Some((bytes(token)?, *id))).collect()
 }
 
+/// What a token stands for: bytes or, if it is not written in their alphabet, itself.
+fn push_bytes(token: &str, bytes: &mut Vec<u8>) {
+    if !alphabet::push_bytes(token, bytes) {
+        bytes.extend_from_slice(token.as_bytes());
+    }
+}
+
+fn bytes_of(token: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    push_bytes(token, &mut bytes);
+    bytes
+}
+
 /// The normal form of `text`, if it is asked for.
 fn normalized(nfc: bool, text: &str) -> Cow<'_, str> {
     if !nfc || Classes::get().is_plain(text) || is_nfc_quick(text.chars()) == IsNormalized::Yes {
@@ -198,9 +208,7 @@ impl Pieces {
         }
         let mut pieces = Self { starts: vec![0], bytes: Vec::new() };
         for token in tokens {
-            if !alphabet::push_bytes(token, &mut pieces.bytes) {
-                pieces.bytes.extend_from_slice(token.as_bytes());
-            }
+            push_bytes(token, &mut pieces.bytes);
             pieces.starts.push(u32::try_from(pieces.bytes.len()).ok()?);
         }
         Some(pieces)

@@ -88,16 +88,16 @@ impl Tokens {
 
     /// Adds what the model's `tokenizer_config.json` says.
     pub(crate) fn configure(&mut self, config: Config) {
-        self.special = config.special.iter().filter_map(|token| self.id(token)).collect();
+        self.special = self.ids(&config.special);
         self.old_special_count = config.old_special_count.unwrap_or(self.special_count);
         self.clean_up = config.clean_up;
         self.chat = config.template.map(|template| Chat::new(template, config.roles));
     }
 
-    fn id(&self, token: &str) -> Option<u32> {
+    fn ids(&self, names: &[String]) -> HashSet<u32> {
         match &self.engine {
-            Engine::ByteLevel(engine) => engine.id(token),
-            Engine::Any(tokenizer) => tokenizer.token_to_id(token),
+            Engine::ByteLevel(engine) => engine.ids(names),
+            Engine::Any(tokenizer) => names.iter().filter_map(|token| tokenizer.token_to_id(token)).collect(),
         }
     }
 
@@ -169,6 +169,14 @@ impl Tokens {
     /// The ids of the model's own vocabulary, special tokens left out.
     pub(crate) fn unspecial_ids(&self) -> Vec<u32> {
         (0..self.vocab_size()).filter(|id| !self.special.contains(id)).collect()
+    }
+
+    /// Whether `id` may read as a word with a space before it: the answer no is certain, and quick.
+    pub(crate) fn may_be_word(&self, id: u32) -> bool {
+        match &self.engine {
+            Engine::ByteLevel(engine) => engine.piece(id).first() == Some(&b' '),
+            Engine::Any(_) => true,
+        }
     }
 
     /// Whether `id` is a marker such as `<unk>` or `[UNK]` that the file does not list as an added token.
