@@ -21,7 +21,7 @@ impl<'a> Custom<'a> {
     pub(crate) fn open(args: &CustomArgs, tokens: &'a Tokens) -> Result<Self> {
         let lines = Input::open(args.file.as_deref(), "name a file of JSON lines, or pipe them in")?;
         Ok(Self {
-            counter: Counter { tokens, output_len: args.output_len },
+            counter: Counter { tokens, output_len: args.default_output() },
             file: lines.file().to_owned(),
             feed: Feed::new(lines, args.shuffle.then_some(args.common.seed)),
             ids: Ids::default(),

@@ -5,14 +5,18 @@
 
 mod args;
 mod custom;
+mod distinct;
 mod feed;
 mod generator;
 mod hub;
+mod like;
 mod limit;
 mod locate;
 mod pool;
+mod prefix_repetition;
 mod random;
 mod row;
+mod sampler;
 mod sharegpt;
 mod source;
 mod supply;
@@ -21,11 +25,15 @@ mod window;
 
 use records::{Error, Exit, Output, Prompt, Result};
 
-pub use args::{Args, Common, CustomArgs, Dataset, RandomArgs, ShareGptArgs};
+pub use args::{
+    Args, Common, CustomArgs, Dataset, Likeness, PrefixRepetitionArgs, RandomArgs, Ratios, ShareGptArgs,
+};
+pub use like::Like;
 pub use tokens::Tokens;
 
 use crate::{
-    custom::Custom, limit::Limit, random::Random, sharegpt::ShareGpt, source::Source, supply::Supply,
+    custom::Custom, limit::Limit, prefix_repetition::PrefixRepetition, random::Random, sharegpt::ShareGpt,
+    source::Source, supply::Supply,
 };
 
 /// Writes the dataset that `args` describe to `output`, and remarks about it to stderr.
@@ -68,9 +76,22 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Exit> {
 
 fn open<'a>(dataset: &'a Dataset, tokens: &'a Tokens) -> Result<Box<dyn Source + 'a>> {
     Ok(match dataset {
-        Dataset::Random(args) => Box::new(Random::new(args, tokens)?),
-        Dataset::Sharegpt(args) => Box::new(ShareGpt::open(args, tokens)?),
-        Dataset::Custom(args) => Box::new(Custom::open(args, tokens)?),
+        Dataset::Random(args) => match args.likeness.like {
+            None => Box::new(Random::new(args, tokens)?),
+            Some(like) => Box::new(like::Random::new(args, like, tokens)?),
+        },
+        Dataset::Sharegpt(args) => match args.likeness.like {
+            None => Box::new(ShareGpt::open(args, tokens)?),
+            Some(like) => Box::new(like::ShareGpt::open(args, like, tokens)?),
+        },
+        Dataset::PrefixRepetition(args) => match args.likeness.like {
+            None => Box::new(PrefixRepetition::new(args, tokens)?),
+            Some(like) => Box::new(like::PrefixRepetition::new(args, like, tokens)?),
+        },
+        Dataset::Custom(args) => match args.likeness.like {
+            None => Box::new(Custom::open(args, tokens)?),
+            Some(like) => Box::new(like::Custom::open(args, like, tokens)?),
+        },
     })
 }
 

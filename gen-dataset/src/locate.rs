@@ -1,24 +1,21 @@
 //! From a tokenizer's name to the tokenizer.
 
-use std::{env, fs, io::Read, path::Path};
+use std::{env, fs, path::Path};
 
-use lzma_rust2::XzReader;
 use records::{Error, Result};
 
 use crate::{Tokens, hub::Hub};
 
 /// Name of the embedded tokenizer.
 const QWEN3: &str = "qwen3";
-/// See `assets/README.md` for its origin.
-static QWEN3_XZ: &[u8] = include_bytes!("../assets/qwen3-tokenizer.json.xz");
-/// Unpacked, in bytes.
-const QWEN3_LEN: usize = 11_422_654;
+/// Its `tokenizer.json`; see `assets/README.md` for the origin.
+pub(crate) static QWEN3_JSON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/qwen3-tokenizer.json"));
 
 /// The built-in of that name, else the file or folder, else the Hugging Face model.
 pub(crate) fn load(name: &str) -> Result<Tokens> {
     let path = Path::new(name);
     if name == QWEN3 {
-        embedded()
+        Tokens::from_json("embedded tokenizer", QWEN3_JSON)
     } else if path.is_dir() {
         let file = path.join("tokenizer.json");
         if !file.is_file() {
@@ -43,13 +40,6 @@ pub(crate) fn from_file(path: &Path) -> Result<Tokens> {
     let what = path.display().to_string();
     let json = fs::read(path).map_err(|source| Error::read(&what, source))?;
     Tokens::from_json(&what, &json)
-}
-
-fn embedded() -> Result<Tokens> {
-    let mut json = Vec::with_capacity(QWEN3_LEN);
-    let read = XzReader::new(QWEN3_XZ, false).read_to_end(&mut json);
-    read.map_err(|source| Error::read("embedded tokenizer", source))?;
-    Tokens::from_json("embedded tokenizer", &json)
 }
 
 /// `ORG/NAME`, or `NAME` alone as the oldest models have it. A path to a file that is not there is no model id.

@@ -9,13 +9,8 @@ use crate::{
     generator::{self, Purpose},
 };
 
-/// Enough for prompts that do not repeat, and few enough for the tokenizer's cache of 10,000 words; testing a whole
-/// vocabulary would take most of a short run's time.
-const ENOUGH: usize = 8_192;
 /// With fewer whole words than this, word fragments and signs are drawn as well.
 const FEW: usize = 16;
-/// Candidates tested at once.
-const BLOCK: usize = 4_096;
 
 /// Tokens that survive decoding and encoding, in an order that depends on the seed.
 ///
@@ -24,15 +19,15 @@ const BLOCK: usize = 4_096;
 pub(crate) struct Pool(Vec<u32>);
 
 impl Pool {
-    /// Tests the tokens of the base vocabulary in random order until there are enough.
+    /// Tests all tokens of the base vocabulary, in random order.
     pub(crate) fn new(tokens: &Tokens, seed: u64) -> Result<Self> {
         let mut candidates = tokens.base_ids();
         candidates.shuffle(&mut generator::of(seed, Purpose::Order));
-        let words = first(&candidates, |id| is_word(tokens, id));
+        let words = passing(&candidates, |id| is_word(tokens, id));
         if words.len() >= FEW {
             return Ok(Self(words));
         }
-        let whole = first(&candidates, |id| is_whole(tokens, id));
+        let whole = passing(&candidates, |id| is_whole(tokens, id));
         if whole.is_empty() {
             return Err(Error::usage(
                 "--tokenizer: none of its tokens decodes to a text that encodes to the same token; random prompts \
@@ -48,17 +43,9 @@ impl Pool {
     }
 }
 
-/// The first [`ENOUGH`] that pass, in their order whatever the number of threads.
-fn first(candidates: &[u32], pass: impl Fn(u32) -> bool + Sync) -> Vec<u32> {
-    let mut found = Vec::new();
-    for block in candidates.chunks(BLOCK) {
-        found.par_extend(block.par_iter().copied().filter(|&id| pass(id)));
-        if found.len() >= ENOUGH {
-            found.truncate(ENOUGH);
-            break;
-        }
-    }
-    found
+/// Those that pass, in their order whatever the number of threads.
+fn passing(candidates: &[u32], pass: impl Fn(u32) -> bool + Sync) -> Vec<u32> {
+    candidates.par_iter().copied().filter(|&id| pass(id)).collect()
 }
 
 /// Twice in a row, it reads as two equal words with a space between, and encodes to itself twice.

@@ -1,10 +1,6 @@
 //! `sharegpt`: questions and answer lengths from recorded conversations.
 
-use std::{
-    fmt,
-    io::{BufRead, Read},
-    vec,
-};
+use std::{fmt, io::BufRead, vec};
 
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
@@ -53,7 +49,7 @@ impl<'a> ShareGpt<'a> {
     pub(crate) fn open(args: &ShareGptArgs, tokens: &'a Tokens) -> Result<Self> {
         let hint = "name a ShareGPT file, or pipe one in";
         let (file, reader) = Input::reader(args.file.as_deref(), hint)?;
-        let (entries, mut pairs) = read(&file, without_mark(&file, reader)?)?;
+        let Entries { count: entries, kept: mut pairs } = read(&file, reader, |_, entry| first_pair(entry))?;
         if !args.disable_shuffle {
             pairs.shuffle(&mut generator::of(args.common.seed, Purpose::Order));
         }
@@ -69,11 +65,7 @@ impl<'a> ShareGpt<'a> {
             Some(output) => output,
             None => self.tokens.count(&pair.answer)?,
         };
-        let too_short = prompt < LEAST || (self.output_len.is_none() && output < LEAST);
-        if too_short || prompt > MOST_PROMPT || prompt + output > MOST_TOTAL {
-            return Ok(None);
-        }
-        Ok(Some(Prompt {
+        Ok(is_fit(prompt, output, self.output_len.is_some()).then(|| Prompt {
             prompt: Some(pair.prompt),
             prompt_tokens: Some(prompt),
             max_tokens: Some(output),
@@ -107,19 +99,33 @@ impl Source for ShareGpt<'_> {
     }
 }
 
-/// Passes over a byte order mark.
-fn without_mark<R: BufRead>(file: &str, mut reader: R) -> Result<R> {
+/// Whether vLLM takes a conversation of these lengths; an output length that is `given` may be short.
+pub(crate) fn is_fit(prompt: u64, output: u64, given: bool) -> bool {
+    prompt >= LEAST && (given || output >= LEAST) && prompt <= MOST_PROMPT && prompt + output <= MOST_TOTAL
+}
+
+/// What was read of a file.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Entries<T> {
+    /// Entries in the file.
+    pub(crate) count: u64,
+    /// What was picked from them, in their order.
+    pub(crate) kept: Vec<T>,
+}
+
+/// Reads the entries of a file one by one: the whole of it would be several times the size of what is kept. `pick`
+/// gets an entry and its place, from 0.
+pub(crate) fn read<T>(
+    file: &str,
+    mut reader: impl BufRead,
+    pick: impl FnMut(u64, &Value) -> Option<T>,
+) -> Result<Entries<T>> {
     let start = reader.fill_buf().map_err(|source| Error::read(file, source))?;
     if start.starts_with(b"\xEF\xBB\xBF") {
         reader.consume(3);
     }
-    Ok(reader)
-}
-
-/// How many entries `reader` has, and the pairs of those that have one.
-fn read(file: &str, reader: impl Read) -> Result<(u64, Vec<Pair>)> {
     let mut json = serde_json::Deserializer::from_reader(reader);
-    let read = json.deserialize_seq(Entries).and_then(|read| json.end().map(|()| read));
+    let read = json.deserialize_seq(Picker(pick)).and_then(|read| json.end().map(|()| read));
     read.map_err(|error| {
         if error.is_io() {
             return Error::read(file, error.into());
@@ -130,23 +136,22 @@ fn read(file: &str, reader: impl Read) -> Result<(u64, Vec<Pair>)> {
     })
 }
 
-/// Takes the array entry by entry: the whole of it would be several times the size of what is kept.
-struct Entries;
+struct Picker<P>(P);
 
-impl<'de> Visitor<'de> for Entries {
-    type Value = (u64, Vec<Pair>);
+impl<'de, T, P: FnMut(u64, &Value) -> Option<T>> Visitor<'de> for Picker<P> {
+    type Value = Entries<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an array of conversations")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> std::result::Result<Self::Value, A::Error> {
-        let (mut entries, mut pairs) = (0, Vec::new());
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut array: A) -> std::result::Result<Self::Value, A::Error> {
+        let mut entries = Entries { count: 0, kept: Vec::new() };
         while let Some(entry) = array.next_element::<Value>()? {
-            entries += 1;
-            pairs.extend(first_pair(&entry));
+            entries.kept.extend((self.0)(entries.count, &entry));
+            entries.count += 1;
         }
-        Ok((entries, pairs))
+        Ok(entries)
     }
 }
 
@@ -197,13 +202,15 @@ mod tests {
     #[test]
     fn entries_of_another_shape_are_passed_over() {
         let text = r#"[{}, null, 7, {"conversations":null}, {"conversations":"x"}, {"conversations":[1,2]}]"#;
-        assert_eq!(read("f", text.as_bytes()).unwrap(), (6, Vec::new()));
+        let read = read("f", text.as_bytes(), |_, entry| first_pair(entry)).unwrap();
+        assert_eq!(read, Entries { count: 6, kept: Vec::new() });
     }
 
     #[test]
     fn what_is_no_array_is_refused() {
         for text in ["{\"prompt\":\"x\"}\n{\"prompt\":\"y\"}\n", "[{}", "[] []", ""] {
-            let error = read("f.json", text.as_bytes()).unwrap_err().to_string();
+            let error =
+                read("f.json", text.as_bytes(), |_, entry| first_pair(entry)).unwrap_err().to_string();
             assert!(error.starts_with("f.json: not a JSON array of ShareGPT conversations: "), "{error}");
         }
     }

@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn draws_both_ends() {
-        let mut rng = crate::generator::of_row(0, 0);
+        let mut rng = crate::generator::of_row(0, 0, 0);
         let window = Window { low: 7, high: 13 };
         let drawn: Vec<u64> = (0..500).map(|_| window.draw(&mut rng)).collect();
         assert_eq!(drawn.iter().min(), Some(&7));

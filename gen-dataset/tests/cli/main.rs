@@ -3,6 +3,7 @@
 
 mod custom;
 mod hub;
+mod like;
 mod pipe;
 mod random;
 mod sharegpt;

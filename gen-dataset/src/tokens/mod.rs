@@ -1,0 +1,275 @@
+//! The tokenizer, as far as a dataset needs one.
+
+mod alphabet;
+mod byte_level;
+mod cache;
+mod classes;
+mod file;
+mod merges;
+mod split;
+
+use std::collections::HashSet;
+
+use records::{Error, Result};
+use tokenizers::{PostProcessor, Tokenizer};
+
+use crate::locate;
+use byte_level::ByteLevel;
+use file::File;
+
+/// A model's tokenizer. Special tokens are never added: what it counts is the text alone.
+pub struct Tokens {
+    engine: Engine,
+    added: HashSet<u32>,
+    /// Those of `added` that are flagged special.
+    special: HashSet<u32>,
+}
+
+/// What does the work.
+enum Engine {
+    /// Byte-level BPE of a known pattern.
+    ByteLevel(Box<ByteLevel>),
+    /// Any other kind.
+    Any(Box<Tokenizer>),
+}
+
+impl Tokens {
+    /// The tokenizer called `name`: `qwen3` (embedded), a `tokenizer.json`, a model folder, or a Hugging Face model id.
+    pub fn load(name: &str) -> Result<Self> {
+        locate::load(name)
+    }
+
+    /// Reads a `tokenizer.json`, calling it `what` in errors.
+    pub fn from_json(what: &str, json: &[u8]) -> Result<Self> {
+        Self::byte_level(json).map_or_else(|| Self::any(what, json), Ok)
+    }
+
+    fn byte_level(json: &[u8]) -> Option<Self> {
+        let file: File = serde_json::from_slice(json).ok()?;
+        let added = file.added_tokens.iter().map(|token| token.id).collect();
+        let special = file.added_tokens.iter().filter(|token| token.special).map(|token| token.id).collect();
+        Some(Self { engine: Engine::ByteLevel(Box::new(ByteLevel::new(&file)?)), added, special })
+    }
+
+    /// By the `tokenizers` crate, which reads them all.
+    fn any(what: &str, json: &[u8]) -> Result<Self> {
+        let mut tokenizer = Tokenizer::from_bytes(json)
+            .map_err(|error| Error::usage(format!("{what}: not a tokenizer.json: {error}")))?;
+        // Some files carry the settings of a training run; either would falsify every count.
+        tokenizer.with_padding(None);
+        tokenizer
+            .with_truncation(None)
+            .map_err(|error| Error::usage(format!("{what}: truncation cannot be switched off: {error}")))?;
+        let tokens = tokenizer.get_added_tokens_decoder();
+        let special = tokens.iter().filter(|(_, token)| token.special).map(|(id, _)| *id).collect();
+        let added = tokens.into_keys().collect();
+        Ok(Self { engine: Engine::Any(Box::new(tokenizer)), added, special })
+    }
+
+    /// How many tokens `text` is.
+    pub fn count(&self, text: &str) -> Result<u64> {
+        self.encode(text).map(|ids| ids.len() as u64)
+    }
+
+    /// The tokens of `text`.
+    pub fn encode(&self, text: &str) -> Result<Vec<u32>> {
+        match &self.engine {
+            Engine::ByteLevel(engine) => Ok(engine.encode(text)),
+            Engine::Any(tokenizer) => match tokenizer.encode_fast(text, false) {
+                Ok(encoding) => Ok(encoding.get_ids().to_vec()),
+                Err(error) => Err(Error::usage(format!("the tokenizer cannot encode a text: {error}"))),
+            },
+        }
+    }
+
+    /// The text of `ids`.
+    pub fn decode(&self, ids: &[u32]) -> Result<String> {
+        match &self.engine {
+            Engine::ByteLevel(engine) => Ok(engine.decode(ids)),
+            Engine::Any(tokenizer) => tokenizer.decode(ids, false).map_err(|error| {
+                Error::usage(format!("the tokenizer cannot decode its own tokens: {error}"))
+            }),
+        }
+    }
+
+    /// Whether `id` lies in the added vocabulary: special tokens, and markers that are not flagged special.
+    #[must_use]
+    pub fn is_added(&self, id: u32) -> bool {
+        self.added.contains(&id)
+    }
+
+    /// Tokens of the model's own vocabulary: Hugging Face's `vocab_size`, which leaves added tokens out.
+    #[must_use]
+    pub fn vocab_size(&self) -> u32 {
+        match &self.engine {
+            Engine::ByteLevel(engine) => engine.vocab_size(),
+            Engine::Any(tokenizer) => u32::try_from(tokenizer.get_vocab_size(false)).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// The ids of the model's own vocabulary, added tokens left out.
+    pub(crate) fn base_ids(&self) -> Vec<u32> {
+        (0..self.vocab_size()).filter(|id| !self.is_added(*id)).collect()
+    }
+
+    /// The ids of the model's own vocabulary, special tokens left out.
+    pub(crate) fn unspecial_ids(&self) -> Vec<u32> {
+        (0..self.vocab_size()).filter(|id| !self.special.contains(id)).collect()
+    }
+
+    /// Whether `id` is a marker such as `<unk>` or `[UNK]` that the file does not list as an added token.
+    pub(crate) fn is_marker(&self, id: u32) -> bool {
+        match &self.engine {
+            Engine::ByteLevel(engine) => engine.piece(id).is_empty() || reads_as_marker(engine.piece(id)),
+            Engine::Any(tokenizer) => {
+                tokenizer.id_to_token(id).is_none_or(|token| reads_as_marker(token.as_bytes()))
+            }
+        }
+    }
+
+    /// How many special tokens a server puts around the text of one prompt (BOS, say).
+    #[must_use]
+    pub fn special_count(&self) -> u64 {
+        match &self.engine {
+            Engine::ByteLevel(engine) => engine.special_count(),
+            Engine::Any(tokenizer) => {
+                tokenizer.get_post_processor().map_or(0, |processor| processor.added_tokens(false)) as u64
+            }
+        }
+    }
+}
+
+fn reads_as_marker(token: &[u8]) -> bool {
+    matches!(token, [b'<', _, .., b'>'] | [b'[', _, .., b']'])
+}
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+
+    use super::*;
+
+    const WORDS: &str = r#"{"version":"1.0",
+        "truncation":{"direction":"Right","max_length":2,"strategy":"LongestFirst","stride":0},
+        "padding":{"strategy":{"Fixed":8},"direction":"Right","pad_to_multiple_of":null,"pad_id":0,
+                   "pad_type_id":0,"pad_token":"[PAD]"},
+        "added_tokens":[{"id":3,"content":"<|x|>","single_word":false,"lstrip":false,"rstrip":false,
+                         "normalized":false,"special":false}],
+        "normalizer":null,"pre_tokenizer":{"type":"Whitespace"},"post_processor":null,"decoder":null,
+        "model":{"type":"WordLevel","vocab":{"[UNK]":0,"one":1,"two":2},"unk_token":"[UNK]"}}"#;
+
+    #[test]
+    fn truncation_and_padding_in_the_file_change_no_count() {
+        let tokens = Tokens::from_json("words", WORDS.as_bytes()).unwrap();
+        assert_eq!(tokens.count("one two one").unwrap(), 3);
+    }
+
+    #[test]
+    fn added_tokens_and_markers_are_known() {
+        let tokens = Tokens::from_json("words", WORDS.as_bytes()).unwrap();
+        assert_eq!(tokens.base_ids(), [0, 1, 2]);
+        assert!(tokens.is_added(3) && !tokens.is_added(1));
+        assert!(tokens.is_marker(0) && !tokens.is_marker(1));
+        assert_eq!(tokens.special_count(), 0);
+    }
+
+    #[test]
+    fn anything_else_is_refused_by_name() {
+        let error = Tokens::from_json("page.html", b"<html>").err().unwrap().to_string();
+        assert!(error.starts_with("page.html: not a tokenizer.json: "), "{error}");
+    }
+
+    /// The embedded file, cut by another pattern, with or without normal form and merges.
+    fn variants() -> Vec<Vec<u8>> {
+        let mut file: serde_json::Value = serde_json::from_slice(locate::QWEN3_JSON).unwrap();
+        let mut variants = vec![serde_json::to_vec(&file).unwrap()];
+        let regex = &mut file["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"];
+        *regex = regex.as_str().unwrap().replace(r"|\p{N}|", r"|\p{N}{1,3}|").into();
+        file["model"]["ignore_merges"] = true.into();
+        variants.push(serde_json::to_vec(&file).unwrap());
+        file["pre_tokenizer"] = serde_json::json!({"type": "ByteLevel", "add_prefix_space": false,
+            "trim_offsets": true, "use_regex": true});
+        file["normalizer"] = serde_json::Value::Null;
+        file["model"]["ignore_merges"] = false.into();
+        file["added_tokens"][0]["normalized"] = true.into();
+        variants.push(serde_json::to_vec(&file).unwrap());
+        variants
+    }
+
+    /// Texts of all scripts, of odd spacing, of half characters and markers; of one piece alone, and of many.
+    fn texts(tokens: &Tokens) -> Vec<String> {
+        let mut rng = crate::generator::of_row(0, 0, 0);
+        let parts = [
+            " ",
+            "  ",
+            "\t",
+            "\n",
+            "\r\n",
+            "\u{A0}",
+            "\u{3000}",
+            "'s",
+            "'S",
+            "'ll",
+            "'RE",
+            "'\u{17F}",
+            "a",
+            "word",
+            " Word",
+            "1",
+            "23",
+            "½",
+            "٣",
+            "é",
+            "e\u{301}",
+            "\u{301}",
+            "\u{212B}",
+            "ﬁ",
+            "각",
+            "世界",
+            "ไทย",
+            "🚀",
+            "👩\u{200D}💻",
+            "\u{FFFD}",
+            "!",
+            "...",
+            "(x)",
+            "<|endoftext|>",
+            "<|im_end|>",
+            "<tool_call>",
+            "<|",
+            "_",
+            "\0",
+        ];
+        let mut texts = vec![String::new(), "a".repeat(5_000), "世".repeat(3_000), "ab ".repeat(3_000)];
+        for _ in 0..4_000 {
+            let count = rng.random_range(1..12);
+            texts.push((0..count).map(|_| parts[rng.random_range(0..parts.len())]).collect());
+            let letters = (0..count).map(|_| char::from_u32(rng.random_range(0..0x3_0000)).unwrap_or('x'));
+            texts.push(letters.collect());
+        }
+        for start in (0..151_680).step_by(160) {
+            texts.push(tokens.decode(&(start..start + 170).collect::<Vec<_>>()).unwrap());
+            let scattered: Vec<u32> = (0..60).map(|_| rng.random_range(0..151_680)).collect();
+            texts.push(tokens.decode(&scattered).unwrap());
+        }
+        texts
+    }
+
+    #[test]
+    fn both_engines_are_equal() {
+        for json in variants() {
+            let ours = Tokens::byte_level(&json).expect("a byte-level tokenizer");
+            let reference = Tokens::any("qwen3", &json).unwrap();
+            assert_eq!(ours.vocab_size(), reference.vocab_size());
+            assert_eq!(ours.special_count(), reference.special_count());
+            for text in texts(&reference) {
+                let ids = ours.encode(&text).unwrap();
+                assert_eq!(ids, reference.encode(&text).unwrap(), "{text:?}");
+                assert_eq!(ours.decode(&ids).unwrap(), reference.decode(&ids).unwrap(), "{text:?}");
+            }
+            for id in 0..151_700 {
+                assert_eq!(ours.decode(&[id]).unwrap(), reference.decode(&[id]).unwrap(), "{id}");
+                assert_eq!(ours.is_marker(id), reference.is_marker(id), "{id}");
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The same prompts as vLLM's own code drew (`golden/datasets.json`), byte for byte.
+
+use std::{collections::BTreeMap, fmt::Write, path::PathBuf};
+
+use records::Prompt;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::tool::Tool;
+
+fn golden(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "tests", "golden", name].iter().collect()
+}
+
+fn sha256(text: &str) -> String {
+    Sha256::digest(text).iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// The command line of a case.
+fn command(case: &Value) -> String {
+    let mut args = case["args"].as_object().unwrap().clone();
+    let mut take =
+        |key: &str| args.remove(key).map(|value| value.as_str().map_or(value.to_string(), str::to_owned));
+    let mut command = vec![take("dataset").unwrap().replace('_', "-")];
+    command.extend(take("file").map(|file| golden(&file).display().to_string()));
+    command.extend(["--like".to_owned(), format!("vllm-{}", case["vllm"].as_str().unwrap())]);
+    command.extend(["--num-prompts".to_owned(), take("num").unwrap()]);
+    for (key, value) in args {
+        let flag = format!("--{}", key.replace('_', "-"));
+        match value {
+            Value::Bool(true) => command.push(flag),
+            value => command.extend([flag, value.to_string()]),
+        }
+    }
+    command.join(" ")
+}
+
+fn check(case: &Value, rows: &[Prompt]) -> Result<(), String> {
+    let expect = &case["expect"];
+    let prompts: Vec<&str> = rows.iter().map(|row| row.prompt.as_deref().unwrap()).collect();
+    let lens: Vec<(u64, u64)> =
+        rows.iter().map(|row| (row.prompt_tokens.unwrap(), row.max_tokens.unwrap())).collect();
+    // As Python's json.dumps spaces it.
+    let dumped: Vec<String> = lens.iter().map(|(input, output)| format!("[{input}, {output}]")).collect();
+    let found = BTreeMap::from([
+        ("n", Value::from(rows.len())),
+        ("total_input_tokens", lens.iter().map(|(input, _)| input).sum::<u64>().into()),
+        ("sha256_all_prompts", sha256(&prompts.join("\0")).into()),
+        ("sha256_lens", sha256(&format!("[{}]", dumped.join(", "))).into()),
+    ]);
+    for (key, value) in found {
+        if expect[key] != value {
+            return Err(format!("{key} is {value}, not {}", expect[key]));
+        }
+    }
+    for (prompt, expected) in prompts.iter().zip(expect["first_prompts"].as_array().unwrap()) {
+        if !expected.is_null() && expected != prompt {
+            return Err(format!("a first prompt is {prompt:?}, not {expected}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_golden_case_comes_out() {
+    let file: Value = serde_json::from_slice(&std::fs::read(golden("datasets.json")).unwrap()).unwrap();
+    let cases = file["cases"].as_array().unwrap();
+    assert!(cases.len() >= 22);
+    let tool = Tool::new();
+    let mut wrong = String::new();
+    for case in cases {
+        let command = command(case);
+        if let Err(problem) = check(case, &tool.rows(&command)) {
+            let _ = writeln!(wrong, "{command}: {problem}");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The input tokens that the lab page reports for its four random workloads.
+#[test]
+fn the_lab_pages_totals_come_out() {
+    for (count, length, total) in [
+        ("1000", "128", 127_698),
+        ("500", "2000", 998_175),
+        ("500", "4000", 1_997_942),
+        ("100", "32000", 3_200_000),
+    ] {
+        let flags = format!("random --like vllm-0.11 --seed 42 --num-prompts {count} --input-len {length}");
+        let found: u64 = Tool::new().rows(&flags).iter().filter_map(|row| row.prompt_tokens).sum();
+        assert_eq!(found, total, "{count} x {length}");
+    }
+}
