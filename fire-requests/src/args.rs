@@ -27,9 +27,9 @@ Requests go to the server directly; HTTP_PROXY and its kin are not used. The key
 --like: the bodies are those of `vllm bench serve`, byte for byte, and so are the request ids; rows must state \
 `max_tokens`, as it always sends one. Flags and `extra_body` are laid over them as it does, null included; a row's \
 `ignore_eos` stands where its flag would. With --request-rate or a ramp, requests are due at the instants that it \
-draws from --seed, and all rows are read before the first is sent. Only its prefix_repetition dataset shifts them, by \
-drawing from the same generator first. Version 0.11 sends the first prompt once before the run (its ready check): give \
---num-warmups 1 for that.
+draws from --seed, which must be that of gen-dataset where that has drawn from the same generator (its rows state \
+`numpy_words`). All rows are read before the first is sent. Version 0.11 sends the first prompt once before the run \
+(its ready check): give --num-warmups 1 for that.
 
 Exit: 0 if a request succeeded, 1 if none did, 2 for unusable arguments, input, output or server. The first Ctrl-C \
 (or TERM) stops sending and waits up to --grace for what is in flight, the second does not wait; then the tool dies \

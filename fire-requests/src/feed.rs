@@ -26,6 +26,8 @@ pub(crate) struct Row {
     pub(crate) max_tokens: Option<u64>,
     /// When to send it, since the run's start.
     pub(crate) at: Option<Duration>,
+    /// What its dataset has drawn from NumPy's generator.
+    pub(crate) numpy_words: u64,
     /// The request's `x-request-id`.
     pub(crate) request_id: Option<HeaderValue>,
     /// The request's body.
@@ -40,6 +42,15 @@ pub(crate) enum Item {
     End(String),
     /// The input cannot be used further.
     Bad(Error),
+}
+
+/// What a schedule must know of its rows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Extent {
+    /// How many do not say themselves when to send them.
+    pub(crate) count: usize,
+    /// What their dataset has drawn from NumPy's generator.
+    pub(crate) numpy_words: u64,
 }
 
 /// The rows, in their order.
@@ -69,16 +80,21 @@ impl Feed {
         }
     }
 
-    /// Reads to the end, and counts the rows that do not say themselves when to send them. What makes the input
+    /// Reads to the end, for what a schedule must know. What makes the input
     /// unusable comes before all rows then: none is sent on a schedule made for fewer than there are.
-    pub(crate) async fn read_all(&mut self) -> usize {
+    pub(crate) async fn read_all(&mut self) -> Extent {
         while let Some(item) = self.items.recv().await {
             match item {
                 Item::Bad(_) => self.ahead.push_front(item),
                 _ => self.ahead.push_back(item),
             }
         }
-        self.ahead.iter().filter(|item| matches!(item, Item::Row(row) if row.at.is_none())).count()
+        let rows =
+            || self.ahead.iter().filter_map(|item| if let Item::Row(row) = item { Some(row) } else { None });
+        Extent {
+            count: rows().filter(|row| row.at.is_none()).count(),
+            numpy_words: rows().next().map_or(0, |row| row.numpy_words),
+        }
     }
 
     /// Stops reading. Returns how many rows were read and not taken.
@@ -153,6 +169,7 @@ impl Reader {
             workload: prompt.workload.take(),
             prompt_tokens: prompt.prompt_tokens,
             max_tokens: prompt.max_tokens,
+            numpy_words: prompt.numpy_words.unwrap_or(0),
             at: self.at(&prompt)?,
             body: self.template.body(prompt)?.into(),
         })

@@ -8,7 +8,7 @@ use rand_pcg::Pcg64;
 use records::{Error, Result};
 use rng::numpy::Legacy;
 
-use crate::{Args, Like, load::Load};
+use crate::{Args, Like, feed::Extent, load::Load};
 
 /// The arrival process of an open loop.
 ///
@@ -80,8 +80,12 @@ impl Arrivals {
         }
     }
 
-    /// The times of `count` requests.
-    pub(crate) fn plan(mut self, count: usize) -> Pacer {
+    /// The times of all `rows`.
+    pub(crate) fn plan(mut self, rows: Extent) -> Pacer {
+        let Extent { count, numpy_words } = rows;
+        if let Source::Numpy(legacy) = &mut self.source {
+            legacy.skip_words(numpy_words);
+        }
         let mut due = 0.0;
         let mut times: Vec<f64> = (0..count)
             .map(|index| {
@@ -173,7 +177,11 @@ mod tests {
 
     fn times(flags: &str, count: usize) -> Vec<f64> {
         let arrivals = arrivals(flags).unwrap();
-        let mut pacer = if arrivals.need_count() { arrivals.plan(count) } else { arrivals.stream() };
+        let mut pacer = if arrivals.need_count() {
+            arrivals.plan(Extent { count, numpy_words: 0 })
+        } else {
+            arrivals.stream()
+        };
         std::iter::from_fn(|| pacer.next_secs()).take(count).collect()
     }
 
@@ -205,6 +213,16 @@ mod tests {
             0.5,
         ];
         assert_eq!(times, printed);
+    }
+
+    /// `np.random.seed(3); np.random.randint(0, 100, 4)` draws six words, two in vain.
+    #[test]
+    fn what_the_dataset_has_drawn_is_drawn_first() {
+        let mut pacer = arrivals("--like vllm-0.33 --request-rate 2 --seed 3")
+            .unwrap()
+            .plan(Extent { count: 3, numpy_words: 6 });
+        let times: Vec<f64> = std::iter::from_fn(|| pacer.next_secs()).collect();
+        assert_eq!(times, [0.205_642_419_980_619_2, 0.848_254_809_680_702_9, 1.5]);
     }
 
     #[test]
