@@ -42,7 +42,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let common = args.common();
     let tokens = Tokens::load(&common.tokenizer)?;
     let mut source = open(&args.dataset, &tokens)?;
-    let mut limit = Limit::new(common.max_model_len, tokens.special_count());
+    let mut limit = Limit::new(&tokens, common.max_model_len, common.chat);
     let mut supply = Supply::new(args.wanted(), args.repeats());
     let mut label = Label::new(common);
 

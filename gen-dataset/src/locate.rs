@@ -4,18 +4,24 @@ use std::{env, fs, path::Path};
 
 use records::{Error, Result};
 
-use crate::{Tokens, hub::Hub};
+use crate::{Tokens, hub::Hub, tokens::Config};
 
 /// Name of the embedded tokenizer.
 const QWEN3: &str = "qwen3";
 /// Its `tokenizer.json`; see `assets/README.md` for the origin.
 pub(crate) static QWEN3_JSON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/qwen3-tokenizer.json"));
 
+/// Its `tokenizer_config.json`.
+static QWEN3_CONFIG: &[u8] = include_bytes!("../assets/qwen3-tokenizer_config.json");
+
 /// The built-in of that name, else the file or folder, else the Hugging Face model.
 pub(crate) fn load(name: &str) -> Result<Tokens> {
     let path = Path::new(name);
     if name == QWEN3 {
-        Tokens::from_json("embedded tokenizer", QWEN3_JSON)
+        let mut tokens = Tokens::from_json("embedded tokenizer", QWEN3_JSON)?;
+        let config = Config::from_json("embedded configuration", QWEN3_CONFIG)?;
+        tokens.configure(config);
+        Ok(tokens)
     } else if path.is_dir() {
         let file = path.join("tokenizer.json");
         if !file.is_file() {
@@ -35,11 +41,17 @@ pub(crate) fn load(name: &str) -> Result<Tokens> {
     }
 }
 
-/// Reads a `tokenizer.json`.
+/// Reads a `tokenizer.json` and, where that is its name, the configuration beside it.
 pub(crate) fn from_file(path: &Path) -> Result<Tokens> {
     let what = path.display().to_string();
     let json = fs::read(path).map_err(|source| Error::read(&what, source))?;
-    Tokens::from_json(&what, &json)
+    let mut tokens = Tokens::from_json(&what, &json)?;
+    if path.file_name().is_some_and(|name| name == "tokenizer.json")
+        && let Some(config) = Config::beside(path)?
+    {
+        tokens.configure(config);
+    }
+    Ok(tokens)
 }
 
 /// `ORG/NAME`, or `NAME` alone as the oldest models have it. A path to a file that is not there is no model id.

@@ -18,7 +18,8 @@ fields are ignored. Rows pass one by one, and are held in memory only for --shuf
 without --no-oversample).
 
 With --like, as in vLLM: rows need a `prompt`; they are shuffled (0.33 by --seed, 0.11 by 0 whatever the seed), and \
-all get --output-len, by default 256, or with -1 their own `output_tokens`. Ids are the places in the new order.
+all get --output-len, by default 256, or with -1 their own `output_tokens`; each prompt is put into the model's chat \
+template unless --skip-chat-template is given. Ids are the places in the new order.
 
 Examples:
   gen-dataset custom questions.jsonl --output-len 256 --workload qa > prompts.jsonl
@@ -43,8 +44,7 @@ pub struct CustomArgs {
     /// With --like vllm-0.33: take the rows in the file's order
     #[arg(long, requires = "like", conflicts_with = "shuffle")]
     pub disable_shuffle: bool,
-    /// With --like: send the prompts as they are. Required there: vLLM puts them through the model's chat template
-    /// otherwise, which is not done here
+    /// With --like: leave the prompts as they are, and do not put them into the model's chat template
     #[arg(long, visible_alias = "custom-skip-chat-template", requires = "like")]
     pub skip_chat_template: bool,
     /// If there are fewer rows than --num-prompts, write fewer instead of repeating them
@@ -64,9 +64,6 @@ impl CustomArgs {
             return Err(Error::usage("--output-len 0: ask for at least 1"));
         }
         let like = self.likeness.like;
-        let templates = "without --skip-chat-template, vLLM sends the prompts in the model's chat template; add the \
-                         flag there and here";
-        only_without_like(like, !self.skip_chat_template, "custom", templates)?;
         let old = like.filter(|like| *like == Like::Vllm011);
         only_without_like(
             old,

@@ -90,10 +90,12 @@ pub struct Common {
     /// The model's context in tokens: outputs are cut so that prompt + output fit, rows without room for one output
     /// token are dropped, and both are counted on stderr
     ///
-    /// Special tokens that the tokenizer adds (BOS) are reckoned in. A chat template's are not known here: for a
-    /// chat endpoint give a context smaller by so many.
+    /// Special tokens that the tokenizer adds (BOS) are reckoned in and, with --chat, those of the chat template.
     #[arg(long, value_name = "TOKENS", value_parser = value_parser!(u64).range(1..))]
     pub max_model_len: Option<u64>,
+    /// The rows are for a chat endpoint: --max-model-len reckons with the model's chat template
+    #[arg(long, requires = "max_model_len")]
+    pub chat: bool,
 }
 
 impl Args {

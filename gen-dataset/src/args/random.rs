@@ -104,7 +104,9 @@ impl RandomArgs {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        self.check_input(0)?;
+        if self.likeness.like.is_none() {
+            self.check_input(0)?;
+        }
         let shortest = self.prefix_len + self.input_window(0).low;
         match self.common.max_model_len {
             Some(most) if shortest >= most => Err(Error::usage(format!(
@@ -121,12 +123,17 @@ impl RandomArgs {
         if prefixed || self.input_window(special).low > 0 {
             return Ok(());
         }
+        Err(self.too_short(special))
+    }
+
+    /// Lengths that allow an empty prompt.
+    pub(crate) fn too_short(&self, special: u64) -> Error {
         let ratio = self.input_ratio();
-        Err(Error::usage(format!(
+        Error::usage(format!(
             "--input-len {}: with --range-ratio {ratio} and {special} special tokens, prompts may shrink to nothing; \
              the smallest --input-len for these is {}",
             self.input_len,
             special + (1.0 / (1.0 - ratio)).ceil() as u64
-        )))
+        ))
     }
 }

@@ -2,6 +2,7 @@
 
 use records::{Error, Input, Lines, Prompt, Result};
 use rng::python;
+use serde_json::json;
 
 use super::{Like, oversample::Oversample};
 use crate::{CustomArgs, Tokens, row, source::Source};
@@ -12,6 +13,9 @@ const OUTPUT: u64 = 256;
 /// Rows in shuffled order, held in memory.
 pub(crate) struct Custom<'a> {
     tokens: &'a Tokens,
+    like: Like,
+    /// Whether prompts are sent in the model's chat template.
+    template: bool,
     /// `None`: the rows' own.
     output_len: Option<u64>,
     /// Whether rows state lengths that are not used.
@@ -36,6 +40,8 @@ impl<'a> Custom<'a> {
         let hidden = args.output_len.is_none() && rows.iter().any(|(_, row)| row.max_tokens.is_some());
         Ok(Self {
             tokens,
+            like,
+            template: !args.skip_chat_template,
             output_len: if args.output_len.is_none() { Some(OUTPUT) } else { args.default_output() },
             hidden,
             file,
@@ -50,9 +56,14 @@ impl<'a> Custom<'a> {
         if prompt.is_empty() {
             return Err(fail("the prompt is empty; a server would refuse it"));
         }
+        let prompt = if self.template {
+            self.tokens.chat(&[json!({"role": "user", "content": prompt})])?
+        } else {
+            prompt
+        };
         let output = self.output_len.or(row.max_tokens);
         Ok(Prompt {
-            prompt_tokens: Some(self.tokens.count(&prompt)? + self.tokens.special_count()),
+            prompt_tokens: Some(self.tokens.count(&prompt)? + self.like.special_count(self.tokens)),
             max_tokens: Some(
                 output.ok_or_else(|| fail("no `output_tokens`, which --output-len -1 asks for"))?,
             ),

@@ -12,6 +12,9 @@ mod sharegpt;
 use std::fmt;
 
 use clap::ValueEnum;
+use records::Result;
+
+use crate::Tokens;
 
 pub(crate) use self::{
     custom::Custom, prefix_repetition::PrefixRepetition, random::Random, sharegpt::ShareGpt,
@@ -26,6 +29,24 @@ pub enum Like {
     /// `vllm bench serve` 0.11
     #[value(name = "vllm-0.11")]
     Vllm011,
+}
+
+impl Like {
+    /// Special tokens around one text by the `transformers` of that version's time (4 for 0.11, 5 for 0.33).
+    fn special_count(self, tokens: &Tokens) -> u64 {
+        match self {
+            Self::Vllm033 => tokens.special_count(),
+            Self::Vllm011 => tokens.old_special_count(),
+        }
+    }
+
+    /// The text of `ids`, by the same.
+    fn decode(self, tokens: &Tokens, ids: &[u32]) -> Result<String> {
+        match self {
+            Self::Vllm033 => tokens.decode(ids),
+            Self::Vllm011 => tokens.decode_clean(ids),
+        }
+    }
 }
 
 impl fmt::Display for Like {

@@ -22,7 +22,7 @@ impl PrefixRepetition {
                 let suffix = maker.ids(args.suffix_len as usize)?;
                 let ids = [&prefix[..], &suffix].concat();
                 rows.push(Prompt {
-                    prompt: Some(tokens.decode(&ids)?),
+                    prompt: Some(like.decode(tokens, &ids)?),
                     prompt_tokens: Some(ids.len() as u64),
                     max_tokens: Some(args.output_len),
                     ..Prompt::default()
@@ -72,7 +72,7 @@ impl Maker<'_> {
                 Ok(started.finish(|| self.draw())?.1)
             }
             Like::Vllm011 => {
-                let mut ids = self.tokens.encode(&self.tokens.decode(&drawn)?)?;
+                let mut ids = self.tokens.encode(&self.like.decode(self.tokens, &drawn)?)?;
                 ids.truncate(length);
                 if ids.len() < length {
                     ids.extend(self.ids(length - ids.len())?);

@@ -37,13 +37,19 @@ impl<'a> Random<'a> {
     /// Draws what is drawn before the first prompt is made.
     pub(crate) fn new(args: &RandomArgs, like: Like, tokens: &'a Tokens) -> Result<Self> {
         let mut rng = Generator::new(args.common.seed);
-        let input = args.input_window(tokens.special_count());
-        args.check_input(tokens.special_count())?;
+        let special = like.special_count(tokens);
+        let input = args.input_window(special);
+        if like == Like::Vllm033 {
+            args.check_input(special)?;
+        }
         let mut draws = |window: Window| -> Vec<u32> {
             let (low, high) = (window.low as i64, window.high as i64);
             (0..args.num_prompts).map(|_| rng.integers(low, high + 1) as u32).collect()
         };
         let (inputs, outputs) = (draws(input), draws(args.output_window()));
+        if args.prefix_len == 0 && inputs.contains(&0) {
+            return Err(args.too_short(special));
+        }
         let offsets = draws(Window { low: 0, high: u64::from(tokens.vocab_size()) - 1 });
         let plans: Vec<Plan> = inputs
             .into_iter()
@@ -104,9 +110,9 @@ impl<'a> Random<'a> {
     fn cut(&self, index: usize, plan: Plan) -> Result<(String, Vec<u32>)> {
         let ids = self.ids(index, plan);
         let target = ids.len();
-        let mut ids = self.tokens.encode(&self.tokens.decode(&ids)?)?;
+        let mut ids = self.tokens.encode(&self.like.decode(self.tokens, &ids)?)?;
         ids.truncate(target);
-        Ok((self.tokens.decode(&ids)?, ids))
+        Ok((self.like.decode(self.tokens, &ids)?, ids))
     }
 
     /// All but the drawing is done in parallel; what is drawn for one prompt decides what is left for the next.

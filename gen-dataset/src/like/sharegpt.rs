@@ -61,7 +61,7 @@ impl<'a> ShareGpt<'a> {
                 self.file, turns.entry, self.like
             )));
         };
-        let count = |text: &str| Ok(self.tokens.count(text)? + self.tokens.special_count());
+        let count = |text: &str| Ok(self.tokens.count(text)? + self.like.special_count(self.tokens));
         let prompt_tokens = count(&prompt)?;
         let output = self.output_len.map_or_else(|| count(&answer), Ok)?;
         Ok(is_fit(prompt_tokens, output, self.output_len.is_some()).then(|| Prompt {

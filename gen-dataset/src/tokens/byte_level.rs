@@ -67,6 +67,15 @@ impl ByteLevel {
         self.pieces.of(id)
     }
 
+    /// The token that the file calls `token`.
+    pub(super) fn id(&self, token: &str) -> Option<u32> {
+        let mut bytes = Vec::new();
+        if !alphabet::push_bytes(token, &mut bytes) {
+            bytes.extend_from_slice(token.as_bytes());
+        }
+        (0..self.pieces.count()).find(|id| self.piece(*id) == bytes)
+    }
+
     /// The tokens of `text`.
     pub(super) fn encode(&self, text: &str) -> Vec<u32> {
         let mut cache = self.caches.lock().ok().and_then(|mut caches| caches.pop()).unwrap_or_default();
@@ -195,6 +204,10 @@ impl Pieces {
             pieces.starts.push(u32::try_from(pieces.bytes.len()).ok()?);
         }
         Some(pieces)
+    }
+
+    fn count(&self) -> u32 {
+        self.starts.len() as u32 - 1
     }
 
     fn of(&self, id: u32) -> &[u8] {

@@ -3,7 +3,9 @@
 mod alphabet;
 mod byte_level;
 mod cache;
+mod chat;
 mod classes;
+mod config;
 mod file;
 mod merges;
 mod split;
@@ -11,18 +13,27 @@ mod split;
 use std::collections::HashSet;
 
 use records::{Error, Result};
+use serde_json::Value;
 use tokenizers::{PostProcessor, Tokenizer};
 
 use crate::locate;
 use byte_level::ByteLevel;
+use chat::Chat;
+pub(crate) use config::Config;
 use file::File;
 
 /// A model's tokenizer. Special tokens are never added: what it counts is the text alone.
 pub struct Tokens {
     engine: Engine,
     added: HashSet<u32>,
-    /// Those of `added` that are flagged special.
+    /// Those that have a role or, where no configuration says so, all that are flagged special.
     special: HashSet<u32>,
+    special_count: u64,
+    /// By `transformers` before 5.
+    old_special_count: u64,
+    clean_up: bool,
+    /// The chat template, or why it can't be used.
+    chat: Option<std::result::Result<Chat, String>>,
 }
 
 /// What does the work.
@@ -48,7 +59,9 @@ impl Tokens {
         let file: File = serde_json::from_slice(json).ok()?;
         let added = file.added_tokens.iter().map(|token| token.id).collect();
         let special = file.added_tokens.iter().filter(|token| token.special).map(|token| token.id).collect();
-        Some(Self { engine: Engine::ByteLevel(Box::new(ByteLevel::new(&file)?)), added, special })
+        let engine = ByteLevel::new(&file)?;
+        let special_count = engine.special_count();
+        Some(Self::plain(Engine::ByteLevel(Box::new(engine)), added, special, special_count))
     }
 
     /// By the `tokenizers` crate, which reads them all.
@@ -63,7 +76,41 @@ impl Tokens {
         let tokens = tokenizer.get_added_tokens_decoder();
         let special = tokens.iter().filter(|(_, token)| token.special).map(|(id, _)| *id).collect();
         let added = tokens.into_keys().collect();
-        Ok(Self { engine: Engine::Any(Box::new(tokenizer)), added, special })
+        let special_count =
+            tokenizer.get_post_processor().map_or(0, |processor| processor.added_tokens(false));
+        Ok(Self::plain(Engine::Any(Box::new(tokenizer)), added, special, special_count as u64))
+    }
+
+    fn plain(engine: Engine, added: HashSet<u32>, special: HashSet<u32>, special_count: u64) -> Self {
+        let old_special_count = special_count;
+        Self { engine, added, special, special_count, old_special_count, clean_up: false, chat: None }
+    }
+
+    /// Adds what the model's `tokenizer_config.json` says.
+    pub(crate) fn configure(&mut self, config: Config) {
+        self.special = config.special.iter().filter_map(|token| self.id(token)).collect();
+        self.old_special_count = config.old_special_count.unwrap_or(self.special_count);
+        self.clean_up = config.clean_up;
+        self.chat = config.template.map(|template| Chat::new(template, config.roles));
+    }
+
+    fn id(&self, token: &str) -> Option<u32> {
+        match &self.engine {
+            Engine::ByteLevel(engine) => engine.id(token),
+            Engine::Any(tokenizer) => tokenizer.token_to_id(token),
+        }
+    }
+
+    /// The text that a server makes of chat messages, up to where the answer begins.
+    pub(crate) fn chat(&self, messages: &[Value]) -> Result<String> {
+        let chat = self.chat.as_ref().ok_or_else(|| {
+            Error::usage(
+                "--tokenizer: no chat template is known; put the model's tokenizer_config.json (and \
+                 chat_template.jinja, if it has one) beside its tokenizer.json",
+            )
+        })?;
+        let fail = |reason: &String| Error::usage(format!("--tokenizer: the chat template: {reason}"));
+        chat.as_ref().map_err(fail)?.text(messages).map_err(|reason| fail(&reason))
     }
 
     /// How many tokens `text` is.
@@ -90,6 +137,13 @@ impl Tokens {
                 Error::usage(format!("the tokenizer cannot decode its own tokens: {error}"))
             }),
         }
+    }
+
+    /// The text of `ids` as `transformers` 4 decodes: where the configuration asks for it, without the spaces before
+    /// punctuation.
+    pub(crate) fn decode_clean(&self, ids: &[u32]) -> Result<String> {
+        let text = self.decode(ids)?;
+        Ok(if self.clean_up { cleaned(text) } else { text })
     }
 
     /// Whether `id` lies in the added vocabulary: special tokens, and markers that are not flagged special.
@@ -130,13 +184,30 @@ impl Tokens {
     /// How many special tokens a server puts around the text of one prompt (BOS, say).
     #[must_use]
     pub fn special_count(&self) -> u64 {
-        match &self.engine {
-            Engine::ByteLevel(engine) => engine.special_count(),
-            Engine::Any(tokenizer) => {
-                tokenizer.get_post_processor().map_or(0, |processor| processor.added_tokens(false)) as u64
-            }
-        }
+        self.special_count
     }
+
+    /// The same by `transformers` before version 5, where some classes of tokenizers go by flags of their own.
+    pub(crate) fn old_special_count(&self) -> u64 {
+        self.old_special_count
+    }
+}
+
+/// `clean_up_tokenization` of `transformers`, one replacement after the other.
+fn cleaned(text: String) -> String {
+    const CHANGES: [(&str, &str); 10] = [
+        (" .", "."),
+        (" ?", "?"),
+        (" !", "!"),
+        (" ,", ","),
+        (" ' ", "'"),
+        (" n't", "n't"),
+        (" 'm", "'m"),
+        (" 's", "'s"),
+        (" 've", "'ve"),
+        (" 're", "'re"),
+    ];
+    CHANGES.iter().fold(text, |text, (from, to)| text.replace(from, to))
 }
 
 fn reads_as_marker(token: &[u8]) -> bool {

@@ -1,4 +1,4 @@
-//! The same prompts as vLLM's own code drew (`golden/datasets.json`), byte for byte.
+//! The same prompts as vLLM's own code drew (`golden/*datasets.json`), byte for byte.
 
 use std::{collections::BTreeMap, fmt::Write, path::PathBuf};
 
@@ -64,11 +64,10 @@ fn check(case: &Value, rows: &[Prompt]) -> Result<(), String> {
     Ok(())
 }
 
-#[test]
-fn every_golden_case_comes_out() {
-    let file: Value = serde_json::from_slice(&std::fs::read(golden("datasets.json")).unwrap()).unwrap();
+fn check_all(file: &str, least: usize) {
+    let file: Value = serde_json::from_slice(&std::fs::read(golden(file)).unwrap()).unwrap();
     let cases = file["cases"].as_array().unwrap();
-    assert!(cases.len() >= 22);
+    assert!(cases.len() >= least);
     let tool = Tool::new();
     let mut wrong = String::new();
     for case in cases {
@@ -78,6 +77,17 @@ fn every_golden_case_comes_out() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn every_golden_case_comes_out() {
+    check_all("datasets.json", 22);
+}
+
+/// Long prefixes, separate ratios, rests, chat templates, repeats.
+#[test]
+fn every_further_case_comes_out() {
+    check_all("more_datasets.json", 25);
 }
 
 /// The input tokens that the lab page reports for its four random workloads.
