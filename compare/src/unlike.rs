@@ -8,14 +8,16 @@ type Setting = (&'static str, fn(&Summary) -> Option<String>);
 type Amount = (&'static str, fn(&Summary) -> u64);
 
 /// What a fair comparison must find equal.
-const SETTINGS: [Setting; 9] = [
+const SETTINGS: [Setting; 11] = [
     ("model_id", |s| s.model_id.clone()),
+    ("like", |s| Some(s.like.clone().unwrap_or_else(|| "none".into()))),
     ("backend", |s| s.backend.clone()),
     ("endpoint", |s| s.endpoint.clone()),
     ("body", |s| s.body.clone().map(|body| serde_json::Value::Object(body).to_string())),
     ("max_concurrency", |s| Some(s.max_concurrency.map_or_else(|| "none".into(), |limit| limit.to_string()))),
     ("request_rate", |s| s.request_rate.map(|rate| rate.to_string())),
     ("burstiness", |s| s.burstiness.map(|burstiness| burstiness.to_string())),
+    ("ramp_up", |s| Some(ramp(s).unwrap_or_else(|| "none".into()))),
     ("num_prompts", |s| (s.num_prompts > 0).then(|| s.num_prompts.to_string())),
     ("dataset_sha256", |s| s.dataset_sha256.clone()),
 ];
@@ -46,6 +48,11 @@ pub(crate) fn warnings(baseline: Labelled<'_>, candidate: Labelled<'_>) -> Vec<S
     }
     warnings.extend(AMOUNTS.into_iter().filter_map(|it| amount(it, baseline, candidate)));
     warnings
+}
+
+fn ramp(summary: &Summary) -> Option<String> {
+    let (start, end) = (summary.ramp_up_start_rps?, summary.ramp_up_end_rps?);
+    Some(format!("{} from {start} to {end}", summary.ramp_up_strategy.as_ref()?))
 }
 
 /// Failing requests are quick, and those that survive had the server to themselves.
@@ -107,6 +114,10 @@ mod tests {
             max_concurrency: None,
             request_rate: "inf".parse().ok(),
             burstiness: "2".parse().ok(),
+            like: Some("vllm-0.33".into()),
+            ramp_up_strategy: Some("linear".into()),
+            ramp_up_start_rps: "1".parse().ok(),
+            ramp_up_end_rps: "8".parse().ok(),
             num_prompts: 50,
             dataset_sha256: None,
             completed: 50,
@@ -118,12 +129,14 @@ mod tests {
             of(&base, &new),
             [
                 "model_id differs: base a, new b",
+                "like differs: base none, new vllm-0.33",
                 "backend differs: base openai, new openai-chat",
                 "endpoint differs: base /v1/completions, new /v1/chat/completions",
                 r#"body differs: base {"ignore_eos":true}, new {}"#,
                 "max_concurrency differs: base 8, new none",
                 "request_rate differs: base 4, new inf",
                 "burstiness differs: base 1, new 2",
+                "ramp_up differs: base none, new linear from 1 to 8",
                 "num_prompts differs: base 100, new 50",
                 "only one of base and new states dataset_sha256: not compared",
                 "total_input_tokens differs: base 800, new 1600 (+100.0%)",

@@ -7,18 +7,29 @@ use hyper::header::{HeaderName, HeaderValue};
 use records::Rate;
 use serde_json::{Map, Value};
 
-use crate::api::{self, Api};
+use crate::{
+    api::{self, Api},
+    like::Like,
+    load::Strategy,
+};
 
 const EXAMPLES: &str = "\
 Rows: one JSON object a line with `prompt` or `messages`, and optionally `id`, `workload`, `max_tokens`, \
 `prompt_tokens`, `at_us` (send at this instant of the run, in place of the arrival process) and `extra_body`. \
-Rows are read as they are needed, and each timing row is written as its request ends.
+Rows are read as they are needed (before the first is sent, where a ramp or --like must know their number), and each timing row is written as its request ends.
 
 A request succeeds if the status is 2xx, no error event came, and the answer ended: a finish reason or [DONE] \
 was seen. An answer of 0 tokens succeeds if the server's usage says so. Nothing is retried, except that a request \
 whose reused connection is found dead before any byte of an answer is sent once more (`resent`).
 
 Requests go to the server directly; HTTP_PROXY and its kin are not used. The key is read from OPENAI_API_KEY.
+
+--like: the bodies are those of `vllm bench serve`, byte for byte, and so are the request ids; rows must state \
+`max_tokens`, as it always sends one. Flags and `extra_body` are laid over them as it does, null included; a row's \
+`ignore_eos` stands where its flag would. With --request-rate or a ramp, requests are due at the instants that it \
+draws from --seed, which must be that of gen-dataset where that has drawn from the same generator (its rows state \
+`numpy_words`). All rows are read before the first is sent. Version 0.11 sends the first prompt once before the run \
+(its ready check): give --num-warmups 1 for that.
 
 Exit: 0 if a request succeeded, 1 if none did, 2 for unusable arguments, input, output or server. The first Ctrl-C \
 (or TERM) stops sending and waits up to --grace for what is in flight, the second does not wait; then the tool dies \
@@ -27,12 +38,14 @@ by that signal.
 Examples:
   echo '{\"prompt\":\"Once upon a time\",\"max_tokens\":32}' | fire-requests --port 8000
   fire-requests prompts.jsonl --backend openai-chat --max-concurrency 16 --output run.jsonl
-  fire-requests prompts.jsonl --request-rate 4 --label engine=vllm | summarize";
+  fire-requests prompts.jsonl --request-rate 4 --label engine=vllm | summarize
+  fire-requests prompts.jsonl --like vllm-0.33 --request-rate 4 --seed 1 | summarize
+  fire-requests prompts.jsonl --ramp-up-strategy linear --ramp-up-start-rps 1 --ramp-up-end-rps 20 | summarize";
 
 /// Fire prompts at an LLM server and write the timing of each request as a JSON line
 ///
-/// With --max-concurrency alone, a closed loop: each request that ends makes room for the next. With --request-rate,
-/// an open loop: requests are due at times drawn beforehand. With both, the cap delays requests but drops none, and
+/// With --max-concurrency alone, a closed loop: each request that ends makes room for the next. With --request-rate
+/// or a ramp, an open loop: requests are due at times drawn beforehand. With both, the cap delays requests but drops none, and
 /// the delay shows in the rows (`scheduled_us` against `sent_us`).
 #[derive(Parser)]
 #[command(version, after_help = EXAMPLES, max_term_width = 110)]
@@ -40,6 +53,9 @@ pub struct Args {
     /// Rows to send; `-` or none: standard input
     pub file: Option<PathBuf>,
 
+    /// Send what another client would, and when it would; the end of this page has the details
+    #[arg(long, value_name = "CLIENT", conflicts_with = "length_field")]
+    pub like: Option<Like>,
     /// API to speak, by vLLM's names
     #[arg(long, default_value = "openai", value_parser = PossibleValuesParser::new(api::names()).map(|name| api::named(&name)))]
     pub backend: &'static dyn Api,
@@ -61,6 +77,9 @@ pub struct Args {
     /// Header to add to each request (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = header)]
     pub header: Vec<(HeaderName, HeaderValue)>,
+    /// Send each request's `x-request-id`: PREFIX and the row's id. Default: none; with --like, that client's
+    #[arg(long, value_name = "PREFIX")]
+    pub request_id_prefix: Option<String>,
     /// Accept any TLS certificate
     #[arg(long)]
     pub insecure: bool,
@@ -69,11 +88,27 @@ pub struct Args {
     pub cacert: Option<PathBuf>,
 
     /// Requests per second; inf: no schedule
-    #[arg(long, default_value = "inf", value_name = "RATE", allow_negative_numbers = true)]
+    #[arg(long, default_value = "inf", value_name = "RATE", allow_negative_numbers = true, group = "pace")]
     pub request_rate: Rate,
     /// Shape of the gaps between arrivals: 1 Poisson, below 1 burstier, above 1 steadier, inf evenly spaced
-    #[arg(long, default_value = "1.0", value_name = "SHAPE", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        default_value = "1.0",
+        value_name = "SHAPE",
+        allow_negative_numbers = true,
+        requires = "pace"
+    )]
     pub burstiness: Rate,
+    /// Raise the rate from the first request to the last, in place of --request-rate. All rows are read before the
+    /// first is sent: how fast the rate rises depends on their number
+    #[arg(long, value_name = "STRATEGY", group = "pace", requires_all = ["ramp_up_start_rps", "ramp_up_end_rps"])]
+    pub ramp_up_strategy: Option<Strategy>,
+    /// Requests per second at the first request
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true, requires = "ramp_up_strategy")]
+    pub ramp_up_start_rps: Option<Rate>,
+    /// Requests per second at the last request
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true, requires = "ramp_up_strategy")]
+    pub ramp_up_end_rps: Option<Rate>,
     /// Most requests in flight at once. Default: no limit
     #[arg(long, value_name = "N")]
     pub max_concurrency: Option<NonZeroU32>,
@@ -203,6 +238,8 @@ mod tests {
             assert!(parse(&["--request-rate", rate]).is_err(), "{rate}");
         }
         assert!(parse(&["--request-rate", "inf", "--burstiness", "inf"]).is_ok());
+        let ramp = ["--ramp-up-strategy", "linear", "--ramp-up-start-rps", "0", "--ramp-up-end-rps", "5"];
+        assert!(parse(&ramp).err().unwrap().contains("--ramp-up-start-rps <RATE>': must be above 0"));
     }
 
     #[test]
@@ -228,6 +265,23 @@ mod tests {
             &["--overwrite"],
             &["--base-url", "http://x", "--port", "1"],
             &["--num-prompts", "10"],
+            &["--burstiness", "2"],
+            &["--ramp-up-strategy", "linear"],
+            &["--ramp-up-strategy", "linear", "--ramp-up-start-rps", "1"],
+            &["--ramp-up-start-rps", "1", "--ramp-up-end-rps", "2"],
+            &["--ramp-up-strategy", "steep", "--ramp-up-start-rps", "1", "--ramp-up-end-rps", "2"],
+            &[
+                "--ramp-up-strategy",
+                "linear",
+                "--ramp-up-start-rps",
+                "1",
+                "--ramp-up-end-rps",
+                "2",
+                "--request-rate",
+                "3",
+            ],
+            &["--like", "vllm"],
+            &["--like", "vllm-0.33", "--length-field", "max_tokens"],
         ] {
             assert!(parse(args).is_err(), "{args:?}");
         }

@@ -20,6 +20,7 @@ use crate::{
     api::{Api, WireError},
     connection::Connection,
     failure::{Failure, shortened},
+    feed::Row,
     pool::Pool,
     sse::Splitter,
     stream::Stamps,
@@ -95,13 +96,13 @@ impl Client {
         given
     }
 
-    /// Sends `body` and reads the answer to its end.
+    /// Sends the row's request and reads the answer to its end.
     ///
     /// A request that dies on a reused connection before any byte of an answer is sent once more on a new one: the
     /// server had closed the old one, and never saw it.
-    pub(crate) async fn exchange(&self, body: &Bytes, trace: &mut Trace) -> Result<Option<Rest>, Failure> {
+    pub(crate) async fn exchange(&self, row: &Row, trace: &mut Trace) -> Result<Option<Rest>, Failure> {
         if let Some(connection) = self.pool.take() {
-            let result = self.on(connection, body, trace).await;
+            let result = self.on(connection, row, trace).await;
             if result.is_ok() || trace.answered() {
                 return result;
             }
@@ -109,7 +110,7 @@ impl Client {
         }
         let (connection, took) = self.pool.open().await?;
         trace.connect = Some(took);
-        self.on(connection, body, trace).await
+        self.on(connection, row, trace).await
     }
 
     /// Waits, not for long, for the end of a body so that its connection can be used again.
@@ -124,11 +125,11 @@ impl Client {
     async fn on(
         &self,
         mut connection: Connection,
-        body: &Bytes,
+        row: &Row,
         trace: &mut Trace,
     ) -> Result<Option<Rest>, Failure> {
         trace.stamps = Some(Arc::clone(connection.stamps()));
-        let head = connection.send(self.request(body)).await;
+        let head = connection.send(self.request(row)).await;
         trace.sent = connection.stamps().sent();
         let response = head.map_err(|error| Failure::broken(&error))?;
         trace.status = Some(response.status().as_u16());
@@ -141,12 +142,15 @@ impl Client {
         self.stream(connection, response.into_body(), trace).await
     }
 
-    fn request(&self, body: &Bytes) -> Request<Full<Bytes>> {
-        let mut request = Request::new(Full::new(body.clone()));
+    fn request(&self, row: &Row) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(row.body.clone()));
         *request.method_mut() = Method::POST;
         *request.version_mut() = Version::HTTP_11;
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = self.headers.clone();
+        if let Some(id) = &row.request_id {
+            request.headers_mut().insert("x-request-id", id.clone());
+        }
         request
     }
 

@@ -1,8 +1,9 @@
 //! Rows, read as they are needed: a thread reads, checks and serialises, a short channel holds it back.
 
-use std::{fmt::Write, thread, time::Duration};
+use std::{collections::VecDeque, fmt::Write, thread, time::Duration};
 
 use bytes::Bytes;
+use hyper::header::HeaderValue;
 use records::{Error, Lines, Prompt, Result};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
@@ -25,6 +26,10 @@ pub(crate) struct Row {
     pub(crate) max_tokens: Option<u64>,
     /// When to send it, since the run's start.
     pub(crate) at: Option<Duration>,
+    /// What its dataset has drawn from NumPy's generator.
+    pub(crate) numpy_words: u64,
+    /// The request's `x-request-id`.
+    pub(crate) request_id: Option<HeaderValue>,
     /// The request's body.
     pub(crate) body: Bytes,
 }
@@ -39,11 +44,73 @@ pub(crate) enum Item {
     Bad(Error),
 }
 
-/// Starts reading `lines`. The thread ends with its input, or when the receiver is gone.
-pub(crate) fn start(lines: Lines, template: Template) -> mpsc::Receiver<Item> {
-    let (sender, receiver) = mpsc::channel(AHEAD);
+/// What a schedule must know of its rows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Extent {
+    /// How many do not say themselves when to send them.
+    pub(crate) count: usize,
+    /// What their dataset has drawn from NumPy's generator.
+    pub(crate) numpy_words: u64,
+}
+
+/// The rows, in their order.
+pub(crate) struct Feed {
+    /// Taken from the reading thread already.
+    ahead: VecDeque<Item>,
+    items: mpsc::Receiver<Item>,
+}
+
+impl Feed {
+    /// The next item; `None` after the last.
+    pub(crate) async fn next(&mut self) -> Option<Item> {
+        match self.ahead.pop_front() {
+            Some(item) => Some(item),
+            None => self.items.recv().await,
+        }
+    }
+
+    /// The first row, which remains the next.
+    pub(crate) async fn peek(&mut self) -> Option<&Row> {
+        if self.ahead.is_empty() {
+            self.ahead.extend(self.items.recv().await);
+        }
+        match self.ahead.front() {
+            Some(Item::Row(row)) => Some(row),
+            _ => None,
+        }
+    }
+
+    /// Reads to the end, for what a schedule must know. What makes the input
+    /// unusable comes before all rows then: none is sent on a schedule made for fewer than there are.
+    pub(crate) async fn read_all(&mut self) -> Extent {
+        while let Some(item) = self.items.recv().await {
+            match item {
+                Item::Bad(_) => self.ahead.push_front(item),
+                _ => self.ahead.push_back(item),
+            }
+        }
+        let rows =
+            || self.ahead.iter().filter_map(|item| if let Item::Row(row) = item { Some(row) } else { None });
+        Extent {
+            count: rows().filter(|row| row.at.is_none()).count(),
+            numpy_words: rows().next().map_or(0, |row| row.numpy_words),
+        }
+    }
+
+    /// Stops reading. Returns how many rows were read and not taken.
+    pub(crate) fn close(mut self) -> u64 {
+        self.items.close();
+        let rest = std::iter::from_fn(|| self.items.try_recv().ok());
+        self.ahead.into_iter().chain(rest).filter(|item| matches!(item, Item::Row(_))).count() as u64
+    }
+}
+
+/// Starts reading `lines`; ids are sent after `id_prefix`, if there is one. The thread ends with its input, or when
+/// the feed is closed.
+pub(crate) fn start(lines: Lines, template: Template, id_prefix: Option<String>) -> Feed {
+    let (sender, items) = mpsc::channel(AHEAD);
     thread::spawn(move || {
-        let mut reader = Reader { lines, template, count: 0, last_at: None, hash: Sha256::new() };
+        let mut reader = Reader { lines, template, id_prefix, count: 0, last_at: None, hash: Sha256::new() };
         loop {
             let item = match reader.next() {
                 Ok(Some(row)) => Item::Row(row),
@@ -56,12 +123,13 @@ pub(crate) fn start(lines: Lines, template: Template) -> mpsc::Receiver<Item> {
             }
         }
     });
-    receiver
+    Feed { ahead: VecDeque::new(), items }
 }
 
 struct Reader {
     lines: Lines,
     template: Template,
+    id_prefix: Option<String>,
     count: u64,
     last_at: Option<f64>,
     hash: Sha256,
@@ -96,13 +164,21 @@ impl Reader {
         self.count += 1;
         self.hash.update(hashed(&id, &prompt)?);
         Ok(Row {
+            request_id: self.request_id(&id)?,
             id,
             workload: prompt.workload.take(),
             prompt_tokens: prompt.prompt_tokens,
             max_tokens: prompt.max_tokens,
+            numpy_words: prompt.numpy_words.unwrap_or(0),
             at: self.at(&prompt)?,
             body: self.template.body(prompt)?.into(),
         })
+    }
+
+    fn request_id(&self, id: &str) -> std::result::Result<Option<HeaderValue>, String> {
+        let Some(prefix) = &self.id_prefix else { return Ok(None) };
+        let value = HeaderValue::from_bytes(format!("{prefix}{id}").as_bytes());
+        value.map(Some).map_err(|_| "`id`: a control character in it, which no header may have".to_owned())
     }
 
     fn at(&mut self, prompt: &Prompt) -> std::result::Result<Option<Duration>, String> {
@@ -138,8 +214,8 @@ mod tests {
 
     fn read(text: &'static str) -> (Vec<Row>, std::result::Result<String, String>) {
         let args = Args::try_parse_from(["x"]).unwrap();
-        let template = Template::new(args.backend, "m", &args.sampling);
-        let mut items = start(Lines::new("rows.jsonl", Box::new(text.as_bytes())), template);
+        let template = Template::new(args.backend, "m", &args.sampling, None);
+        let mut items = start(Lines::new("rows.jsonl", Box::new(text.as_bytes())), template, None).items;
         let mut rows = Vec::new();
         loop {
             match items.blocking_recv().unwrap() {

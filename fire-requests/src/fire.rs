@@ -7,14 +7,14 @@ use std::{
 
 use records::{Error, Phase, StoppedBy, Timing};
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    sync::{OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
     time::sleep_until,
 };
 
 use crate::{
     exchange::Client,
-    feed::{Item, Row},
+    feed::{Feed, Item, Row},
     health::Health,
     pacer::Pacer,
     progress::{self, Counters},
@@ -88,22 +88,20 @@ impl Run {
         tokio::join!(self.health.probe(), progress::show(&self.counters, self.start, quiet));
     }
 
-    /// Sends every row at its time, `first` before those of `feed`. Returns when the last was sent; tasks hold clones
-    /// of `rows` until their request has ended.
+    /// Sends every row of `feed` at its time. Returns when the last was sent; tasks hold clones of `rows` until their
+    /// request has ended.
     ///
     /// The schedule is absolute, and the cap is waited for after it: requests of an open loop become late, never
     /// fewer, and their `scheduled_us` stays.
     pub(crate) async fn send_all(
         self: &Arc<Self>,
-        first: Option<Item>,
-        mut feed: mpsc::Receiver<Item>,
+        mut feed: Feed,
         mut pacer: Pacer,
         mut gate: Gate,
         rows: Rows,
     ) -> Sent {
-        let mut next = first;
         let mut sent = loop {
-            match next {
+            match self.stop.unless_draining(feed.next()).await.flatten() {
                 Some(Item::Row(row)) => {
                     self.counters.row_read();
                     let due = row.at.or_else(|| pacer.next_due()).map(|due| self.start + due.min(FAR));
@@ -118,13 +116,9 @@ impl Run {
                 Some(Item::Bad(error)) => break Sent { error: Some(error), ..Sent::by(StoppedBy::BadInput) },
                 None => break Sent::by(StoppedBy::Signal),
             }
-            next = self.stop.unless_draining(feed.recv()).await.flatten();
         };
         self.counters.input_ended();
-        feed.close();
-        while let Ok(Item::Row(_)) = feed.try_recv() {
-            sent.unsent += 1;
-        }
+        sent.unsent += feed.close();
         sent
     }
 
@@ -212,7 +206,7 @@ pub(crate) async fn warm_up(
 ) -> Vec<Warmup> {
     let mut tasks = JoinSet::new();
     for number in 0..count {
-        let row = Row { id: format!("warmup-{number}"), ..row.clone() };
+        let row = Row { id: format!("warmup-{number}"), request_id: None, ..row.clone() };
         let (client, cap, stop) = (Arc::clone(client), cap.cloned(), Arc::clone(stop));
         tasks.spawn(async move {
             let _permit = match cap {

@@ -1,6 +1,6 @@
 //! Fires prompts at an LLM server and writes the timing of each request as a JSON line.
 //!
-//! Rows come in through `feed`, are sent at the times of `pacer` by `fire`, each as one `exchange` over a
+//! Rows come in through `feed`, are sent at the times of `pacer` (at the rates of `load`) by `fire`, each as one `exchange` over a
 //! `connection` of the `pool`; `sse` splits the answer, an `api` reads its events, an `answer` judges it,
 //! and `sink` writes the row. Every time is the monotonic clock's; an event's is that of the socket read that
 //! completed it, taken before anything is made of its bytes.
@@ -15,10 +15,13 @@ mod failure;
 mod feed;
 mod fire;
 mod health;
+mod like;
+mod load;
 mod models;
 mod pacer;
 mod pool;
 mod progress;
+mod python_json;
 mod report;
 mod setup;
 mod shot;
@@ -32,16 +35,18 @@ mod tls;
 use std::sync::Arc;
 
 use records::{Error, Exit, Input, Output, Result, RunStart};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::Semaphore;
 
 pub use args::{Args, ExtraBody, Sampling};
+pub use like::Like;
+pub use load::Strategy;
 
 use crate::{
     body::Template,
-    feed::Item,
+    feed::Feed,
     fire::{Gate, Run},
     health::Baseline,
-    pacer::Pacer,
+    pacer::Arrivals,
     setup::Setup,
     sink::Written,
     stop::{Signals, Stop},
@@ -51,7 +56,7 @@ const HINT: &str = "pipe rows in (gen-dataset … | fire-requests), or name a fi
 
 /// Fires the rows that `args` name, and writes a run: its start, a timing row a request, its end.
 pub fn run(args: &Args) -> Result<Exit> {
-    let pacer = Pacer::new(args.request_rate, args.burstiness, args.seed)?;
+    let arrivals = Arrivals::new(args)?;
     let lines = Input::open(args.file.as_deref(), HINT)?;
     setup::raise_descriptor_limit();
     let setup = Setup::new(args)?;
@@ -59,15 +64,15 @@ pub fn run(args: &Args) -> Result<Exit> {
         Some(path) => Output::create(path, args.overwrite)?,
         None => Output::stdout(),
     };
-    let template = Template::new(args.backend, &setup.model, &args.sampling);
+    let template = Template::new(args.backend, &setup.model, &args.sampling, args.like);
     let start = setup.run_start(args, template.shared());
-    let feed = feed::start(lines, template);
+    let feed = feed::start(lines, template, start.request_id_prefix.clone());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| Error::usage(format!("cannot start threads: {error}")))?;
     let stop = Arc::new(Stop::new());
-    let exit = runtime.block_on(fire(args, setup, start, output, feed, pacer, &stop));
+    let exit = runtime.block_on(fire(args, setup, start, output, feed, arrivals, &stop));
     runtime.shutdown_background();
     if let (Ok(_), Some(signal)) = (&exit, stop.signal()) {
         stop::die_by(signal);
@@ -80,17 +85,21 @@ async fn fire(
     setup: Setup,
     run_start: RunStart,
     mut output: Output,
-    mut feed: mpsc::Receiver<Item>,
-    pacer: Pacer,
+    mut feed: Feed,
+    arrivals: Arrivals,
     stop: &Arc<Stop>,
 ) -> Result<Exit> {
     let signals = Signals::catch().map_err(|error| Error::usage(format!("cannot catch signals: {error}")))?;
     tokio::spawn(signals.obey(Arc::clone(stop), args.grace));
     let cap = args.max_concurrency.map(|cap| Arc::new(Semaphore::new(cap.get() as usize)));
-    let first = stop.unless_draining(feed.recv()).await.flatten();
-    let warmups = match &first {
-        Some(Item::Row(row)) => setup.warm_up(args, row, cap.as_ref(), stop).await,
-        _ => Vec::new(),
+    let pacer = if arrivals.need_count() {
+        arrivals.plan(stop.unless_draining(feed.read_all()).await.unwrap_or_default())
+    } else {
+        arrivals.stream()
+    };
+    let warmups = match stop.unless_draining(feed.peek()).await.flatten() {
+        Some(row) => setup.warm_up(args, row, cap.as_ref(), stop).await,
+        None => Vec::new(),
     };
 
     let baseline = Baseline::now();
@@ -102,7 +111,7 @@ async fn fire(
         let _ = rows.send(row);
     }
     let watch = tokio::spawn(Arc::clone(&run).watch(args.quiet));
-    let sent = run.send_all(first, feed, pacer, Gate::new(cap), rows).await;
+    let sent = run.send_all(feed, pacer, Gate::new(cap), rows).await;
     let written = sink::wait(written, stop).await;
     watch.abort();
     let _ = watch.await;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
 use crate::{
-    Args,
+    Args, Like,
     exchange::Client,
     feed::Row,
     fire::{self, Warmup},
@@ -32,7 +32,7 @@ pub(crate) struct Setup {
 impl Setup {
     /// Looks at the flags, and asks the server for its models.
     pub(crate) fn new(args: &Args) -> Result<Self> {
-        let plain = || format!("http://{}:{}", args.host, args.port);
+        let plain = || Target::url(&args.host, args.port);
         let target = Target::parse(&args.base_url.clone().unwrap_or_else(plain))?;
         if let Some(name) = target.unused_proxy(|name| env::var(name).ok()) {
             eprintln!(
@@ -62,11 +62,16 @@ impl Setup {
             started_at: String::new(),
             tool: concat!("fire-requests ", env!("CARGO_PKG_VERSION")).to_owned(),
             base_url: self.base_url.clone(),
+            like: args.like.map(|like| like.name().to_owned()),
             backend: args.backend.name().to_owned(),
             endpoint: self.endpoint.clone(),
             model: self.model.clone(),
+            request_id_prefix: args.request_id_prefix.clone().or(args.like.map(Like::request_id_prefix)),
             request_rate: Some(args.request_rate),
             burstiness: Some(args.burstiness),
+            ramp_up_strategy: args.ramp_up_strategy.map(|strategy| strategy.name().to_owned()),
+            ramp_up_start_rps: args.ramp_up_start_rps,
+            ramp_up_end_rps: args.ramp_up_end_rps,
             max_concurrency: args.max_concurrency.map(|cap| cap.get().into()),
             seed: Some(args.seed),
             ignore_eos: args.sampling.ignore_eos,

@@ -26,7 +26,7 @@ impl Shot {
     pub(crate) async fn fire(client: &Client, row: &Row, timeout: Option<Duration>, stop: &Stop) -> Self {
         let mut trace = Trace::default();
         let limit = timeout.unwrap_or(Duration::MAX);
-        let exchange = tokio::time::timeout(limit, client.exchange(&row.body, &mut trace));
+        let exchange = tokio::time::timeout(limit, client.exchange(row, &mut trace));
         let result = match stop.unless_over(exchange).await {
             Some(Ok(result)) => result,
             Some(Err(_)) => {

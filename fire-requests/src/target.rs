@@ -26,6 +26,15 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// The base URL of a host, which may be an IPv6 address with brackets or without.
+    pub(crate) fn url(host: &str, port: u16) -> String {
+        if host.contains(':') && !host.starts_with('[') {
+            format!("http://[{host}]:{port}")
+        } else {
+            format!("http://{host}:{port}")
+        }
+    }
+
     /// Takes `http(s)://[user:password@]host[:port][/prefix][/v1][/]` apart.
     pub(crate) fn parse(url: &str) -> Result<Self> {
         let bad = |problem: &str| {
@@ -172,7 +181,9 @@ mod tests {
         ] {
             assert_eq!(Target::parse(base).unwrap().path("/v1/completions"), path, "{base}");
         }
-        assert_eq!(Target::parse("http://[::1]:8").unwrap().host, "::1");
+        for host in ["::1", "[::1]"] {
+            assert_eq!(Target::parse(&Target::url(host, 8)).unwrap().host, "::1");
+        }
         assert_eq!(Target::parse("https://h").unwrap().port, 443);
     }
 

@@ -24,6 +24,9 @@ impl Output {
     /// A new file. Refuses one that exists unless `overwrite`: results of an earlier run are not replaced unasked.
     pub fn create(path: &Path, overwrite: bool) -> Result<Self> {
         let name = path.display().to_string();
+        if path.is_dir() {
+            return Err(Error::usage(format!("{name} is a folder; name a file")));
+        }
         let file = if overwrite { File::create(path) } else { File::create_new(path) };
         match file {
             Ok(file) => Ok(Self::new(name, Box::new(file))),

@@ -70,6 +70,10 @@ pub struct Prompt {
     /// When to send it, µs after the run's start; absent: as the arrival process says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_us: Option<Micros>,
+    /// Words that were drawn from NumPy's global generator to make the dataset, the same in each of its rows.
+    /// `fire-requests --like` draws arrival times after them, as vLLM's client does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numpy_words: Option<u64>,
     /// Fields laid over the request's body, last of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra_body: Option<Map<String, Value>>,

@@ -24,6 +24,9 @@ pub struct RunStart {
     /// As given, without a key or a password.
     #[serde(default)]
     pub base_url: String,
+    /// The client whose requests and arrival times these are (`vllm-0.33`); null: the tool's own.
+    #[serde(default)]
+    pub like: Option<String>,
     /// Which API is spoken: `openai`, `openai-chat`.
     #[serde(default)]
     pub backend: String,
@@ -33,12 +36,24 @@ pub struct RunStart {
     /// The model asked for.
     #[serde(default)]
     pub model: String,
-    /// Requests per second of the arrival process.
+    /// What stands before a row's id in the `x-request-id` of its request; null: none is sent.
+    #[serde(default)]
+    pub request_id_prefix: Option<String>,
+    /// Requests per second of the arrival process; infinite with a ramp.
     #[serde(default)]
     pub request_rate: Option<Rate>,
     /// Shape of the gamma-distributed gaps: 1 is a Poisson process, `"inf"` evenly spaced.
     #[serde(default)]
     pub burstiness: Option<Rate>,
+    /// How the rate rises from the first request to the last: `linear`, `exponential`; null: it does not.
+    #[serde(default)]
+    pub ramp_up_strategy: Option<String>,
+    /// Requests per second at the first request of a ramp.
+    #[serde(default)]
+    pub ramp_up_start_rps: Option<Rate>,
+    /// Requests per second at the last request of a ramp.
+    #[serde(default)]
+    pub ramp_up_end_rps: Option<Rate>,
     /// Most requests in flight at once; null: no limit.
     #[serde(default)]
     pub max_concurrency: Option<u64>,

@@ -26,6 +26,9 @@ pub struct Summary {
     /// vLLM's name for the API spoken; null where runs differ, like every setting below.
     #[serde(default)]
     pub backend: Option<String>,
+    /// The client whose requests and arrival times these are (`vllm-0.33`); null: the tool's own.
+    #[serde(default)]
+    pub like: Option<String>,
     /// Where the requests went.
     #[serde(default)]
     pub base_url: Option<String>,
@@ -41,6 +44,15 @@ pub struct Summary {
     /// Shape of the arrival gaps.
     #[serde(default)]
     pub burstiness: Option<Rate>,
+    /// How the rate rises from the first request to the last; null: it does not.
+    #[serde(default)]
+    pub ramp_up_strategy: Option<String>,
+    /// Requests per second at the first request of a ramp.
+    #[serde(default)]
+    pub ramp_up_start_rps: Option<Rate>,
+    /// Requests per second at the last request of a ramp.
+    #[serde(default)]
+    pub ramp_up_end_rps: Option<Rate>,
     /// Most requests in flight at once; null: no limit.
     #[serde(default)]
     pub max_concurrency: Option<u64>,

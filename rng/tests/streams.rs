@@ -207,3 +207,19 @@ fn a_clone_carries_what_is_left_over() {
     assert_eq!(take(9, || ahead.integers(0, 10)), take(9, || generator.integers(0, 10)));
     assert_eq!(take(9, || legacy_ahead.gauss()), take(9, || legacy.gauss()));
 }
+
+#[test]
+fn the_legacy_generator_goes_on_where_another_left_off() {
+    let mut first = Legacy::new(5);
+    for _ in 0..10 {
+        // One, two and two words, more where they are rejected; none.
+        first.randint(0, 151_643);
+        first.randint(0, 1 << 40);
+        first.double();
+        first.randint(5, 6);
+    }
+    assert!(first.words_drawn() > 50, "{}", first.words_drawn());
+    let mut second = Legacy::new(5);
+    second.skip_words(first.words_drawn());
+    assert_eq!(take(9, || second.gamma(0.5, 1.0)), take(9, || first.gamma(0.5, 1.0)));
+}

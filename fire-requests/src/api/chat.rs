@@ -8,6 +8,7 @@ use super::{
     Api, Event,
     event::{Chunk, Text},
 };
+use crate::like::Like;
 
 pub(super) struct Chat;
 
@@ -24,11 +25,18 @@ impl Api for Chat {
         "max_completion_tokens"
     }
 
-    fn input(&self, prompt: Prompt) -> Result<(&'static str, Value), String> {
-        let messages = match (prompt.messages, prompt.prompt) {
-            (Some(messages), _) => messages.into(),
-            (None, Some(text)) => json!([{ "role": "user", "content": text }]),
-            (None, None) => return Err("neither `prompt` nor `messages`".to_owned()),
+    fn input(&self, prompt: Prompt, like: Option<Like>) -> Result<(&'static str, Value), String> {
+        let user = |content: Value| json!([{ "role": "user", "content": content }]);
+        let messages = match (prompt.messages, prompt.prompt, like) {
+            (Some(_), _, Some(Like::Vllm011)) => {
+                return Err(
+                    "`messages`: vLLM 0.11 sends one user message; give the row a `prompt`".to_owned()
+                );
+            }
+            (Some(messages), _, _) => messages.into(),
+            (None, Some(text), None) => user(text.into()),
+            (None, Some(text), Some(_)) => user(json!([{ "type": "text", "text": text }])),
+            (None, None, _) => return Err("neither `prompt` nor `messages`".to_owned()),
         };
         Ok(("messages", messages))
     }

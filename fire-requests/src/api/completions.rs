@@ -8,6 +8,7 @@ use super::{
     Api, Event,
     event::{Chunk, Text},
 };
+use crate::like::Like;
 
 pub(super) struct Completions;
 
@@ -24,7 +25,7 @@ impl Api for Completions {
         "max_tokens"
     }
 
-    fn input(&self, prompt: Prompt) -> Result<(&'static str, Value), String> {
+    fn input(&self, prompt: Prompt, _: Option<Like>) -> Result<(&'static str, Value), String> {
         match prompt.prompt {
             Some(text) => Ok(("prompt", text.into())),
             None => {
@@ -32,6 +33,10 @@ impl Api for Completions {
                     .to_owned())
             }
         }
+    }
+
+    fn vllm_fields(&self) -> [Option<(&'static str, Value)>; 2] {
+        [Some(("repetition_penalty", 1.0.into())), Some(("logprobs", Value::Null))]
     }
 
     fn read(&self, data: &[u8]) -> Result<Event, serde_json::Error> {

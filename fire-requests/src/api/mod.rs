@@ -7,6 +7,8 @@ mod event;
 use records::Prompt;
 use serde_json::Value;
 
+use crate::like::Like;
+
 pub(crate) use event::{Event, Usage, WireError};
 
 /// How one API is spoken.
@@ -18,7 +20,11 @@ pub trait Api: Sync {
     /// The field of the body that limits the output.
     fn length_field(&self) -> &'static str;
     /// The field of the body that holds the input, and its value; or what is wrong with the row, and the remedy.
-    fn input(&self, prompt: Prompt) -> Result<(&'static str, Value), String>;
+    fn input(&self, prompt: Prompt, like: Option<Like>) -> Result<(&'static str, Value), String>;
+    /// The fields that vLLM's client adds right before the length, and right after it.
+    fn vllm_fields(&self) -> [Option<(&'static str, Value)>; 2] {
+        [None, None]
+    }
     /// Reads the data of one event that is not the end marker.
     fn read(&self, data: &[u8]) -> Result<Event, serde_json::Error>;
 }

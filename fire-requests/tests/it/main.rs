@@ -7,6 +7,7 @@ mod connections;
 mod failures;
 mod framing;
 mod interrupts;
+mod like;
 mod manners;
 mod schedule;
 mod server;

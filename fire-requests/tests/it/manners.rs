@@ -63,6 +63,10 @@ fn f49_output_files() {
     assert_eq!((missing.code, server.seen().len()), (Some(2), 0));
     assert!(missing.stderr.contains("no/such/x.jsonl"), "{}", missing.stderr);
 
+    let folder_itself = run(&["--output", &path("")]);
+    assert_eq!((folder_itself.code, server.seen().len()), (Some(2), 0));
+    assert!(folder_itself.stderr.contains("is a folder; name a file"), "{}", folder_itself.stderr);
+
     let file = path("run.jsonl");
     assert_eq!(run(&["--output", &file]).code, Some(0));
     assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 3);
@@ -98,6 +102,9 @@ fn arguments_that_cannot_be_used() {
         &["--request-rate", "0"] as &[&str],
         &["--request-rate", "nan"],
         &["--base-url", "localhost:1"],
+        &["--burstiness", "2"],
+        &["--like", "vllm-0.11", "--request-rate", "2", "--burstiness", "inf"],
+        &["--like", "vllm-0.33", "--seed", "4294967296"],
         &["--nope"],
     ] {
         let done = finish(command(flags).spawn().unwrap());

@@ -39,6 +39,8 @@ pub(crate) struct Seen {
     pub(crate) head: String,
     /// Body.
     pub(crate) body: Value,
+    /// Body, as it came.
+    pub(crate) text: String,
 }
 
 type Script = dyn Fn(&Seen) -> Vec<Step> + Send + Sync;
@@ -90,12 +92,13 @@ impl Server {
 fn serve<S: Read + Write>(stream: S, raw: &TcpStream, script: &Script, requests: &Mutex<Vec<Seen>>) {
     let mut stream = BufReader::new(stream);
     for nth in 0.. {
-        let Some((path, head, body)) = request(&mut stream) else { return };
+        let Some((path, head, text)) = request(&mut stream) else { return };
+        let body = serde_json::from_str(&text).unwrap_or_default();
         let steps = if head.starts_with("get ") {
             vec![whole(200, "application/json", r#"{"object":"list","data":[{"id":"m"}]}"#)]
         } else {
             let mut requests = requests.lock().unwrap();
-            let seen = Seen { index: requests.len(), nth, path, head, body };
+            let seen = Seen { index: requests.len(), nth, path, head, body, text };
             requests.push(seen.clone());
             drop(requests);
             script(&seen)
@@ -108,7 +111,7 @@ fn serve<S: Read + Write>(stream: S, raw: &TcpStream, script: &Script, requests:
     }
 }
 
-fn request(stream: &mut impl BufRead) -> Option<(String, String, Value)> {
+fn request(stream: &mut impl BufRead) -> Option<(String, String, String)> {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
         if stream.read_line(&mut head).ok()? == 0 {
@@ -121,7 +124,7 @@ fn request(stream: &mut impl BufRead) -> Option<(String, String, Value)> {
         head.split("content-length: ").nth(1).map_or(0, |rest| rest.lines().next().unwrap().parse().unwrap());
     let mut body = vec![0; length];
     stream.read_exact(&mut body).ok()?;
-    Some((path, head, serde_json::from_slice(&body).unwrap_or_default()))
+    Some((path, head, String::from_utf8(body).ok()?))
 }
 
 fn play(step: &Step, stream: &mut impl Write, raw: &TcpStream) -> bool {

@@ -15,7 +15,8 @@ that leaves a rest; all are shuffled at the end, and so held in memory.
 
 Examples:
   gen-dataset prefix-repetition --num-prompts 200 --num-prefixes 10 --prefix-len 2048 --suffix-len 128 > prompts.jsonl
-  gen-dataset prefix-repetition --num-prompts 200 --like vllm-0.33 --seed 1 | fire-requests --like vllm-0.33";
+  gen-dataset prefix-repetition --num-prompts 200 --like vllm-0.33 --seed 1 |
+    fire-requests --like vllm-0.33 --seed 1 --request-rate 4";
 
 /// `prefix-repetition`
 #[derive(clap::Args)]

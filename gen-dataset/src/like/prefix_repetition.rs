@@ -29,6 +29,11 @@ impl PrefixRepetition {
                 });
             }
         }
+        // vLLM's client goes on to draw the arrival times from the same generator.
+        let drawn = maker.rng.words_drawn();
+        for row in &mut rows {
+            row.numpy_words = Some(drawn);
+        }
         python::Random::new(args.common.seed).shuffle(&mut rows);
         Ok(Self { rows: rows.into_iter() })
     }

@@ -104,3 +104,17 @@ fn the_lab_pages_totals_come_out() {
         assert_eq!(found, total, "{count} x {length}");
     }
 }
+
+/// After so many words of the same seed vLLM's `get_request` draws its first arrival: with these flags, the times of
+/// `fire-requests --like` were those of vLLM's own functions, run one after the other.
+#[test]
+fn rows_say_what_arrivals_are_drawn_after() {
+    let tool = Tool::new();
+    for (like, seed, words) in [("vllm-0.33", 0, 2911), ("vllm-0.33", 42, 2927), ("vllm-0.11", 42, 2927)] {
+        let flags = "--num-prompts 53 --num-prefixes 5 --prefix-len 40 --suffix-len 30 --output-len 4";
+        let rows = tool.rows(&format!("prefix-repetition --like {like} --seed {seed} {flags}"));
+        assert_eq!(rows.len(), 50);
+        assert!(rows.iter().all(|row| row.numpy_words == Some(words)), "{like} {seed}");
+    }
+    assert_eq!(tool.rows("random --like vllm-0.33 --num-prompts 1")[0].numpy_words, None);
+}

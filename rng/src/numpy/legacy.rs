@@ -9,6 +9,8 @@ use crate::twister;
 #[derive(Debug, Clone)]
 pub struct Legacy {
     words: Mt,
+    /// How many of them have been drawn.
+    drawn: u64,
     /// The second of a pair of normal deviates.
     gauss: Option<f64>,
 }
@@ -18,11 +20,25 @@ impl Legacy {
     /// `u32` ("Seed must be between 0 and 2**32 - 1").
     #[must_use]
     pub fn new(seed: u32) -> Self {
-        Self { words: Mt::new(seed), gauss: None }
+        Self { words: Mt::new(seed), drawn: 0, gauss: None }
+    }
+
+    /// How many 32-bit words have been drawn so far.
+    #[must_use]
+    pub fn words_drawn(&self) -> u64 {
+        self.drawn
+    }
+
+    /// Draws so many words, for nothing: where somebody else has left off.
+    pub fn skip_words(&mut self, count: u64) {
+        for _ in 0..count {
+            self.next_u32();
+        }
     }
 
     /// `random_sample()`: a number of [0, 1) with 53 random bits.
     pub fn double(&mut self) -> f64 {
+        self.drawn += 2;
         twister::double(&mut self.words)
     }
 
@@ -41,13 +57,18 @@ impl Legacy {
             let offset = mask
                 & match largest {
                     0 => 0,
-                    1..=0xffff_ffff => u64::from(self.words.next_u32()),
-                    _ => self.words.next_u64(),
+                    1..=0xffff_ffff => u64::from(self.next_u32()),
+                    _ => u64::from(self.next_u32()) << 32 | u64::from(self.next_u32()),
                 };
             if offset <= largest {
                 return low.wrapping_add_unsigned(offset);
             }
         }
+    }
+
+    fn next_u32(&mut self) -> u32 {
+        self.drawn += 1;
+        self.words.next_u32()
     }
 
     /// `standard_normal()`: the polar method of Marsaglia & Bray (1964), whose second value is
