@@ -8,12 +8,15 @@ use reqwest::{
     blocking::{Client, Response},
 };
 
-use crate::{Tokens, locate};
+use crate::{Tokens, locate, tokens::Config};
 
 /// Unreachable hosts are given up after this long.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Ample for a tokenizer's few MB on a slow line.
 const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// What a model may have beside its `tokenizer.json`.
+const BESIDE: [&str; 2] = ["tokenizer_config.json", "chat_template.jinja"];
 
 /// Where models are looked for.
 pub(crate) struct Hub {
@@ -56,15 +59,29 @@ impl Hub {
                 self.cache.as_deref().unwrap_or("none: HOME is not set".as_ref()).display()
             )));
         }
-        let url = format!("{}/{id}/resolve/main/tokenizer.json", self.endpoint);
+        let url = self.url(id, "tokenizer.json");
         let json = self.download(&url)?;
+        // What is no tokenizer must not be kept.
         let tokens = Tokens::from_json(&url, &json)?;
-        match self.keep(id, &json) {
-            Ok(Some(file)) => eprintln!("gen-dataset: downloaded {url} to {}", file.display()),
+        let mut files = Vec::new();
+        for name in BESIDE {
+            files.extend(self.download_if_any(&self.url(id, name))?.map(|bytes| (name, bytes)));
+        }
+        files.push(("tokenizer.json", json));
+        match self.keep(id, &files) {
+            Ok(Some(file)) => {
+                eprintln!("gen-dataset: downloaded {url} to {}", file.display());
+                return locate::from_file(&file);
+            }
             Ok(None) => eprintln!("gen-dataset: warning: downloaded {url}; not kept, since HOME is not set"),
             Err(error) => eprintln!("gen-dataset: warning: downloaded {url}; not kept: {error}"),
         }
-        Ok(tokens)
+        let file = |name| files.iter().find(|(known, _)| *known == name).map(|(_, bytes)| &bytes[..]);
+        configured(tokens, &self.url(id, BESIDE[0]), BESIDE.map(file))
+    }
+
+    fn url(&self, id: &str, name: &str) -> String {
+        format!("{}/{id}/resolve/main/{name}", self.endpoint)
     }
 
     /// The file of an earlier download, by the hub's libraries or by us.
@@ -80,20 +97,36 @@ impl Hub {
     }
 
     fn download(&self, url: &str) -> Result<Vec<u8>> {
-        let fail = |problem: String| Error::usage(format!("--tokenizer: {url}: {problem}"));
-        let parsed = Url::parse(url).map_err(|error| fail(format!("{error}; check HF_ENDPOINT")))?;
-        let client = client(is_loopback(&parsed)).map_err(|error| fail(cause(&error)))?;
+        let answer = self.get(url)?;
+        if !answer.status().is_success() {
+            return Err(refused(url, self.refusal(&answer)));
+        }
+        answer.bytes().map(|body| body.to_vec()).map_err(|error| refused(url, cause(&error)))
+    }
+
+    /// A file that a model need not have.
+    fn download_if_any(&self, url: &str) -> Result<Option<Vec<u8>>> {
+        let answer = self.get(url)?;
+        if answer.status() == StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        if !answer.status().is_success() {
+            return Err(refused(url, self.refusal(&answer)));
+        }
+        answer.bytes().map(|body| Some(body.to_vec())).map_err(|error| refused(url, cause(&error)))
+    }
+
+    fn get(&self, url: &str) -> Result<Response> {
+        let parsed = Url::parse(url).map_err(|error| refused(url, format!("{error}; check HF_ENDPOINT")))?;
+        let client = client(is_loopback(&parsed)).map_err(|error| refused(url, cause(&error)))?;
         let mut request = client.get(parsed);
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
         }
-        let answer = request.send().map_err(|error| {
-            fail(format!("{}; without a network, name a tokenizer.json or a folder", cause(&error)))
-        })?;
-        if !answer.status().is_success() {
-            return Err(fail(self.refusal(&answer)));
-        }
-        answer.bytes().map(|body| body.to_vec()).map_err(|error| fail(cause(&error)))
+        request.send().map_err(|error| {
+            let why = format!("{}; without a network, name a tokenizer.json or a folder", cause(&error));
+            refused(url, why)
+        })
     }
 
     fn refusal(&self, answer: &Response) -> String {
@@ -111,17 +144,34 @@ impl Hub {
         format!("status {status}; {remedy}")
     }
 
-    /// Written under another name first: a reader must never find half a file.
-    fn keep(&self, id: &str, json: &[u8]) -> io::Result<Option<PathBuf>> {
+    /// Each is written under another name first: a reader must never find half a file. The last is the one that a later
+    /// run looks for.
+    fn keep(&self, id: &str, files: &[(&str, Vec<u8>)]) -> io::Result<Option<PathBuf>> {
         let Some(downloads) = &self.downloads else { return Ok(None) };
         let folder = downloads.join(folder(id));
         fs::create_dir_all(&folder)?;
-        let part = folder.join(format!("tokenizer.json.{}", std::process::id()));
-        let file = folder.join("tokenizer.json");
-        fs::write(&part, json)?;
-        fs::rename(&part, &file)?;
-        Ok(Some(file))
+        let mut kept = None;
+        for (name, bytes) in files {
+            let part = folder.join(format!("{name}.{}", std::process::id()));
+            let file = folder.join(name);
+            fs::write(&part, bytes)?;
+            fs::rename(&part, &file)?;
+            kept = Some(file);
+        }
+        Ok(kept)
     }
+}
+
+/// The tokenizer with what was downloaded beside it.
+fn configured(mut tokens: Tokens, what: &str, [config, template]: [Option<&[u8]>; 2]) -> Result<Tokens> {
+    if let Some(config) = config {
+        tokens.configure(Config::new(what, config, template)?);
+    }
+    Ok(tokens)
+}
+
+fn refused(url: &str, problem: String) -> Error {
+    Error::usage(format!("--tokenizer: {url}: {problem}"))
 }
 
 /// A model's folder in the hub's cache.

@@ -19,7 +19,7 @@ pub(crate) fn load(name: &str) -> Result<Tokens> {
     let path = Path::new(name);
     if name == QWEN3 {
         let mut tokens = Tokens::from_json("embedded tokenizer", QWEN3_JSON)?;
-        let config = Config::from_json("embedded configuration", QWEN3_CONFIG)?;
+        let config = Config::new("embedded configuration", QWEN3_CONFIG, None)?;
         tokens.configure(config);
         Ok(tokens)
     } else if path.is_dir() {

@@ -30,8 +30,14 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Reads a file, calling it `what` in errors.
-    pub(crate) fn from_json(what: &str, json: &[u8]) -> Result<Self> {
+    /// Reads a file, calling it `what` in errors. A chat `template` in a file of its own comes before one in here.
+    pub(crate) fn new(what: &str, json: &[u8], template: Option<&[u8]>) -> Result<Self> {
+        let config = Self::from_json(what, json)?;
+        let template = template.map(|text| String::from_utf8_lossy(text).into_owned());
+        Ok(Self { template: template.or(config.template), ..config })
+    }
+
+    fn from_json(what: &str, json: &[u8]) -> Result<Self> {
         let fields: Map<String, Value> = serde_json::from_slice(json)
             .map_err(|error| Error::usage(format!("{what}: not a tokenizer_config.json: {error}")))?;
         let roles: Map<String, Value> = ROLES
@@ -49,22 +55,17 @@ impl Config {
             clean_up: flag("clean_up_tokenization_spaces", false),
             special,
             old_special_count: OWN_TEMPLATE.contains(&class).then_some(own),
-            template: fields.get("chat_template").and_then(template).map(str::to_owned),
+            template: fields.get("chat_template").and_then(default_template).map(str::to_owned),
             roles,
         })
     }
 
-    /// The files that lie beside a `tokenizer.json`; a template in a file of its own comes first.
+    /// Reads the files that lie beside a `tokenizer.json`.
     pub(crate) fn beside(tokenizer: &Path) -> Result<Option<Self>> {
         let file = tokenizer.with_file_name("tokenizer_config.json");
-        let what = file.display().to_string();
         let Some(json) = read(&file)? else { return Ok(None) };
-        let mut config = Self::from_json(&what, &json)?;
-        let file = tokenizer.with_file_name("chat_template.jinja");
-        if let Some(text) = read(&file)? {
-            config.template = Some(String::from_utf8_lossy(&text).into_owned());
-        }
-        Ok(Some(config))
+        let template = read(&tokenizer.with_file_name("chat_template.jinja"))?;
+        Self::new(&file.display().to_string(), &json, template.as_deref()).map(Some)
     }
 }
 
@@ -82,7 +83,7 @@ fn content(token: &Value) -> Option<&str> {
 }
 
 /// One template, or the one called `default` of several.
-fn template(field: &Value) -> Option<&str> {
+fn default_template(field: &Value) -> Option<&str> {
     field.as_str().or_else(|| {
         let named = field.as_array()?.iter().find(|template| template["name"] == "default")?;
         named["template"].as_str()

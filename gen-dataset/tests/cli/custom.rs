@@ -69,6 +69,26 @@ fn the_context_holds_for_each_row() {
     assert_eq!((bos.rows()[0].prompt_tokens, bos.rows()[0].max_tokens), (Some(3), Some(6)));
 }
 
+/// Fault G15, on a chat endpoint: the template's tokens count too.
+#[test]
+fn the_context_holds_with_the_chat_template() {
+    let tool = Tool::new();
+    let rows = "{\"prompt\":\"Hello\"}\n{\"messages\":[{\"role\":\"system\",\"content\":\"Hi\"}]}\n";
+    let flags = "custom - --output-len 9 --max-model-len";
+    let outputs = |limit: &str| -> Vec<Option<u64>> {
+        let ended = tool.run_with(&format!("{flags} {limit}"), rows);
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        ended.rows().iter().map(|row| row.max_tokens).collect()
+    };
+    assert_eq!(outputs("10"), [Some(9), Some(9)]);
+    // 8 tokens around the one of the text, 9 with the blank line after a system message.
+    assert_eq!(outputs("12 --chat"), [Some(3), Some(3)]);
+    tool.run_with("custom - --output-len 9 --chat", rows).refused("--max-model-len");
+    let plain = sentencepiece(&tool);
+    tool.run_with(&format!("{flags} 12 --chat --tokenizer {plain}"), rows)
+        .refused("no chat template is known");
+}
+
 #[test]
 fn what_a_row_lacks_is_said_with_its_place() {
     let tool = Tool::new();

@@ -11,6 +11,7 @@ use std::{
 
 use crate::{tokenizers::sentencepiece, tool::Tool};
 
+const CONFIG: &str = r#"{"chat_template": "[{{ messages[0].content }}]"}"#;
 const FLAGS: &str = "random --input-len 3 --num-prompts 2 --tokenizer";
 
 /// A hub with the model `org/good`, which wants a token for `org/gated`. Its thread ends with the test process.
@@ -51,6 +52,7 @@ fn answer(stream: &mut TcpStream, tokenizer: &str, seen: &Mutex<Vec<String>>) {
     let (status, headers, body) = match path {
         "/org/good/resolve/main/tokenizer.json" => ("302 Found", "Location: /blob\r\n", ""),
         "/blob" => ("200 OK", "", tokenizer),
+        "/org/good/resolve/main/tokenizer_config.json" => ("200 OK", "", CONFIG),
         "/org/gated/resolve/main/tokenizer.json" if allowed => ("200 OK", "", tokenizer),
         "/org/gated/resolve/main/tokenizer.json" => ("401 Unauthorized", "", "who are you"),
         "/org/forbidden/resolve/main/tokenizer.json" => ("403 Forbidden", "", ""),
@@ -80,13 +82,24 @@ fn a_download_is_kept() {
     assert_eq!((first.code, first.rows().len()), (Some(0), 2), "{}", first.err);
     assert!(first.err.contains(&format!("downloaded {}/org/good", hub.url)), "{}", first.err);
     let asked = hub.requests().len();
-    assert_eq!(asked, 2, "the model's file, and where it was redirected to");
+    assert_eq!(asked, 4, "the model's file, where it was redirected to, its configuration, and a template");
 
     tool.var("HF_HUB_OFFLINE", "1");
     let second = tool.run(&format!("{FLAGS} org/good"));
     assert_eq!((second.code, second.err.as_str()), (Some(0), ""));
     assert_eq!(second.out, first.out);
+    let chat = tool.run_with("custom - --like vllm-0.33 --tokenizer org/good", "{\"prompt\":\"ka\"}\n");
+    assert_eq!((chat.code, chat.rows()[0].prompt.as_deref()), (Some(0), Some("[ka]")), "{}", chat.err);
     assert_eq!(hub.requests().len(), asked);
+}
+
+#[test]
+fn without_a_home_the_configuration_counts_too() {
+    let (mut tool, _hub) = tool_and_hub();
+    tool.var("HOME", "");
+    let chat = tool.run_with("custom - --like vllm-0.33 --tokenizer org/good", "{\"prompt\":\"ka\"}\n");
+    assert_eq!((chat.code, chat.rows()[0].prompt.as_deref()), (Some(0), Some("[ka]")), "{}", chat.err);
+    assert!(chat.err.contains("not kept, since HOME is not set"), "{}", chat.err);
 }
 
 #[test]
@@ -98,7 +111,7 @@ fn the_token_is_sent() {
     tool.run(&format!("{FLAGS} org/gated")).refused("HF_TOKEN gives no access");
     tool.var("HF_TOKEN", "secret");
     assert_eq!(tool.rows(&format!("{FLAGS} org/gated")).len(), 2);
-    assert_eq!(hub.requests().len(), 3);
+    assert_eq!(hub.requests().len(), 5);
 }
 
 #[test]

@@ -118,3 +118,33 @@ fn rows_say_what_arrivals_are_drawn_after() {
     }
     assert_eq!(tool.rows("random --like vllm-0.33 --num-prompts 1")[0].numpy_words, None);
 }
+
+#[test]
+fn what_vllm_cannot_do_is_refused() {
+    let tool = Tool::new();
+    tool.write("rows.jsonl", "{\"prompt\":\"a\",\"output_tokens\":3}\n");
+    for (words, part) in [
+        ("random --like vllm-0.33 --max-model-len 9", "--max-model-len"),
+        ("random --like vllm-0.33 --input-len 1 --range-ratio 0.5", "--input-len 1"),
+        ("random --like vllm-0.12", "vllm-0.33"),
+        ("sharegpt x.json --like vllm-0.11 --disable-shuffle", "--disable-shuffle with --like vllm-0.11"),
+        ("custom rows.jsonl --like vllm-0.11 --output-len -1", "--output-len -1 with --like vllm-0.11"),
+        ("custom rows.jsonl --like vllm-0.33 --shuffle", "--shuffle"),
+        ("custom rows.jsonl --skip-chat-template", "--like"),
+        ("custom rows.jsonl --output-len 0", "--output-len 0"),
+    ] {
+        tool.run(words).refused(part);
+    }
+}
+
+/// 0.11 gives all rows 256 tokens unless told otherwise; whoever states lengths should hear of it.
+#[test]
+fn lengths_that_are_passed_over_are_spoken_of() {
+    let tool = Tool::new();
+    tool.write("rows.jsonl", "{\"prompt\":\"a\",\"output_tokens\":3}\n");
+    let ended = tool.run("custom rows.jsonl --like vllm-0.33 --skip-chat-template");
+    assert_eq!(ended.rows()[0].max_tokens, Some(256));
+    assert!(ended.err.contains("--output-len -1"), "{}", ended.err);
+    let ended = tool.run("custom rows.jsonl --like vllm-0.33 --skip-chat-template --output-len -1");
+    assert_eq!((ended.rows()[0].max_tokens, ended.err.as_str()), (Some(3), ""));
+}

@@ -5,6 +5,7 @@ mod custom;
 mod hub;
 mod like;
 mod pipe;
+mod prefix_repetition;
 mod random;
 mod sharegpt;
 mod tokenizers;

@@ -94,6 +94,17 @@ fn prompts_differ_whatever_the_threads() {
     assert_eq!(outputs.len(), 1, "the rows depend on the number of threads");
 }
 
+/// Fault G06 where it cannot be helped: a vocabulary of fewer words than rows of one token.
+#[test]
+fn prompts_that_have_to_repeat_are_counted() {
+    let tool = Tool::new();
+    let ended =
+        tool.run(&format!("random --tokenizer {} --num-prompts 200 --input-len 1", sentencepiece(&tool)));
+    let distinct: HashSet<_> = ended.rows().into_iter().map(|row| row.prompt).collect();
+    let repeats = format!("warning: {} prompts repeat", 200 - distinct.len());
+    assert!(distinct.len() > 100 && ended.err.contains(&repeats), "{} {}", distinct.len(), ended.err);
+}
+
 #[test]
 fn rows_depend_on_seed_and_number_alone() {
     let tool = Tool::new();
