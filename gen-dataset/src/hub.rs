@@ -99,9 +99,9 @@ impl Hub {
     fn download(&self, url: &str) -> Result<Vec<u8>> {
         let answer = self.get(url)?;
         if !answer.status().is_success() {
-            return Err(refused(url, self.refusal(&answer)));
+            return Err(refused(url, &self.refusal(&answer)));
         }
-        answer.bytes().map(|body| body.to_vec()).map_err(|error| refused(url, cause(&error)))
+        answer.bytes().map(|body| body.to_vec()).map_err(|error| refused(url, &cause(&error)))
     }
 
     /// A file that a model need not have.
@@ -111,21 +111,21 @@ impl Hub {
             return Ok(None);
         }
         if !answer.status().is_success() {
-            return Err(refused(url, self.refusal(&answer)));
+            return Err(refused(url, &self.refusal(&answer)));
         }
-        answer.bytes().map(|body| Some(body.to_vec())).map_err(|error| refused(url, cause(&error)))
+        answer.bytes().map(|body| Some(body.to_vec())).map_err(|error| refused(url, &cause(&error)))
     }
 
     fn get(&self, url: &str) -> Result<Response> {
-        let parsed = Url::parse(url).map_err(|error| refused(url, format!("{error}; check HF_ENDPOINT")))?;
-        let client = client(is_loopback(&parsed)).map_err(|error| refused(url, cause(&error)))?;
+        let parsed = Url::parse(url).map_err(|error| refused(url, &format!("{error}; check HF_ENDPOINT")))?;
+        let client = client(is_loopback(&parsed)).map_err(|error| refused(url, &cause(&error)))?;
         let mut request = client.get(parsed);
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
         }
         request.send().map_err(|error| {
             let why = format!("{}; without a network, name a tokenizer.json or a folder", cause(&error));
-            refused(url, why)
+            refused(url, &why)
         })
     }
 
@@ -170,7 +170,7 @@ fn configured(mut tokens: Tokens, what: &str, [config, template]: [Option<&[u8]>
     Ok(tokens)
 }
 
-fn refused(url: &str, problem: String) -> Error {
+fn refused(url: &str, problem: &str) -> Error {
     Error::usage(format!("--tokenizer: {url}: {problem}"))
 }
 
