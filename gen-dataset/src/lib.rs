@@ -4,8 +4,11 @@
 //! model's context, rows that run out) is done here, once, on the way to the output.
 
 mod args;
+mod burstgpt;
 mod custom;
+mod decimal;
 mod distinct;
+mod excerpt;
 mod feed;
 mod generator;
 mod hub;
@@ -18,6 +21,7 @@ mod random;
 mod row;
 mod sampler;
 mod sharegpt;
+mod sonnet;
 mod source;
 mod supply;
 mod tokens;
@@ -26,14 +30,15 @@ mod window;
 use records::{Error, Exit, Output, Prompt, Result};
 
 pub use args::{
-    Args, Common, CustomArgs, Dataset, Likeness, PrefixRepetitionArgs, RandomArgs, Ratios, ShareGptArgs,
+    Args, BurstGptArgs, Common, CustomArgs, Dataset, Likeness, PrefixRepetitionArgs, RandomArgs, Ratios,
+    ShareGptArgs, SonnetArgs,
 };
 pub use like::Like;
 pub use tokens::Tokens;
 
 use crate::{
-    custom::Custom, limit::Limit, prefix_repetition::PrefixRepetition, random::Random, sharegpt::ShareGpt,
-    source::Source, supply::Supply,
+    burstgpt::BurstGpt, custom::Custom, limit::Limit, prefix_repetition::PrefixRepetition, random::Random,
+    sharegpt::ShareGpt, sonnet::Sonnet, source::Source, supply::Supply,
 };
 
 /// Writes the dataset that `args` describe to `output`, and remarks about it to stderr.
@@ -88,6 +93,8 @@ fn open<'a>(dataset: &'a Dataset, tokens: &'a Tokens) -> Result<Box<dyn Source +
             None => Box::new(PrefixRepetition::new(args, tokens)?),
             Some(like) => Box::new(like::PrefixRepetition::new(args, like, tokens)?),
         },
+        Dataset::Sonnet(args) => Box::new(Sonnet::open(args, tokens)?),
+        Dataset::Burstgpt(args) => Box::new(BurstGpt::open(args, tokens)?),
         Dataset::Custom(args) => match args.likeness.like {
             None => Box::new(Custom::open(args, tokens)?),
             Some(like) => Box::new(like::Custom::open(args, like, tokens)?),

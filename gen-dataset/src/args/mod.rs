@@ -1,10 +1,12 @@
 //! The command line: what all datasets share; each dataset's own arguments are in a file of its name.
 #![allow(clippy::doc_markdown, reason = "the comments on arguments are printed by --help, backticks and all")]
 
+mod burstgpt;
 mod custom;
 mod prefix_repetition;
 mod random;
 mod sharegpt;
+mod sonnet;
 
 use clap::{Parser, Subcommand, value_parser};
 use records::{Error, Result};
@@ -12,10 +14,12 @@ use records::{Error, Result};
 use crate::like::Like;
 
 pub use self::{
+    burstgpt::BurstGptArgs,
     custom::CustomArgs,
     prefix_repetition::PrefixRepetitionArgs,
     random::{RandomArgs, Ratios},
     sharegpt::ShareGptArgs,
+    sonnet::SonnetArgs,
 };
 
 const EXAMPLES: &str = "\
@@ -52,6 +56,12 @@ pub enum Dataset {
     /// Prompts that share one of a few prefixes, to measure prefix caching
     #[command(after_help = prefix_repetition::HELP)]
     PrefixRepetition(PrefixRepetitionArgs),
+    /// Lines of verse after a shared beginning, of exactly the length asked for
+    #[command(after_help = sonnet::HELP)]
+    Sonnet(SonnetArgs),
+    /// Lengths, and if asked for times, of requests recorded in the BurstGPT traces
+    #[command(after_help = burstgpt::HELP)]
+    Burstgpt(BurstGptArgs),
     /// Your own prompts or messages, from JSON lines
     #[command(after_help = custom::HELP)]
     Custom(CustomArgs),
@@ -98,6 +108,18 @@ pub struct Common {
     pub chat: bool,
 }
 
+impl Common {
+    /// Refuses prompts of `length` tokens that leave no room for an output.
+    fn check_room(&self, length: u64) -> Result<()> {
+        match self.max_model_len {
+            Some(most) if length >= most => Err(Error::usage(format!(
+                "--max-model-len {most} leaves no room for an output after prompts of {length} tokens or more"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Args {
     /// The part that all datasets have.
     pub(crate) fn common(&self) -> &Common {
@@ -105,6 +127,8 @@ impl Args {
             Dataset::Random(args) => &args.common,
             Dataset::Sharegpt(args) => &args.common,
             Dataset::PrefixRepetition(args) => &args.common,
+            Dataset::Sonnet(args) => &args.common,
+            Dataset::Burstgpt(args) => &args.common,
             Dataset::Custom(args) => &args.common,
         }
     }
@@ -115,6 +139,8 @@ impl Args {
             Dataset::Random(args) => Some(args.num_prompts),
             Dataset::Sharegpt(args) => Some(args.num_prompts),
             Dataset::PrefixRepetition(args) => Some(args.rows()),
+            Dataset::Sonnet(args) => Some(args.num_prompts),
+            Dataset::Burstgpt(args) => Some(args.num_prompts),
             Dataset::Custom(args) => args.num_prompts,
         }
     }
@@ -123,7 +149,9 @@ impl Args {
     /// vLLM's repeats rows as vLLM does.
     pub(crate) fn repeats(&self) -> bool {
         match &self.dataset {
-            Dataset::Random(_) | Dataset::PrefixRepetition(_) => false,
+            Dataset::Random(_) | Dataset::PrefixRepetition(_) | Dataset::Sonnet(_) | Dataset::Burstgpt(_) => {
+                false
+            }
             Dataset::Sharegpt(args) => !args.no_oversample && args.likeness.like.is_none(),
             Dataset::Custom(args) => !args.no_oversample && args.likeness.like.is_none(),
         }
@@ -135,6 +163,8 @@ impl Args {
             Dataset::Random(args) => args.check(),
             Dataset::Sharegpt(args) => args.check(),
             Dataset::PrefixRepetition(args) => args.check(),
+            Dataset::Sonnet(args) => args.check(),
+            Dataset::Burstgpt(_) => Ok(()),
             Dataset::Custom(args) => args.check(),
         }
     }

@@ -64,12 +64,6 @@ impl PrefixRepetitionArgs {
                 self.num_prompts, self.num_prefixes
             )));
         }
-        let prompt = self.prefix_len + self.suffix_len;
-        match self.common.max_model_len {
-            Some(most) if prompt >= most => Err(Error::usage(format!(
-                "--max-model-len {most} leaves no room for an output after prompts of {prompt} tokens"
-            ))),
-            _ => Ok(()),
-        }
+        self.common.check_room(self.prefix_len + self.suffix_len)
     }
 }

@@ -107,13 +107,7 @@ impl RandomArgs {
         if self.likeness.like.is_none() {
             self.check_input(0)?;
         }
-        let shortest = self.prefix_len + self.input_window(0).low;
-        match self.common.max_model_len {
-            Some(most) if shortest >= most => Err(Error::usage(format!(
-                "--max-model-len {most} leaves no room for an output after prompts of {shortest} tokens or more"
-            ))),
-            _ => Ok(()),
-        }
+        self.common.check_room(self.prefix_len + self.input_window(0).low)
     }
 
     /// Refuses lengths that allow an empty prompt. vLLM takes off the `special` tokens that a server adds, and counts

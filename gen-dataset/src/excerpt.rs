@@ -1,0 +1,51 @@
+//! Beginnings of a text that have exactly so many tokens.
+
+use records::Result;
+
+use crate::Tokens;
+
+/// How far from where the tokens end, in bytes, a text is cut in search of an exact length.
+const REACH: usize = 64;
+
+/// A beginning of `text` that encodes to exactly `count` tokens, with these; `None` if there is none, or the text has
+/// not so many.
+///
+/// The tokens of a text's beginning are not always the beginning of the text's tokens: a word that is cut may fall into
+/// others. So places around the last token's end are tried, the nearest first.
+pub(crate) fn beginning(tokens: &Tokens, text: &str, count: usize) -> Result<Option<(String, Vec<u32>)>> {
+    let ids = tokens.encode(text)?;
+    if ids.len() < count {
+        return Ok(None);
+    }
+    let near = tokens.decode(&ids[..count])?.len().min(text.len());
+    for distance in 0..REACH {
+        for at in [near.saturating_sub(distance), near + distance] {
+            if !text.is_char_boundary(at) {
+                continue;
+            }
+            let ids = tokens.encode(&text[..at])?;
+            if ids.len() == count {
+                return Ok(Some((text[..at].to_owned(), ids)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_length_is_found() {
+        let tokens = Tokens::load("qwen3").unwrap();
+        let text = "Feed'st thy light's flame with self-substantial fuel,\n日本語 🚀 naïve unlook'd on diest";
+        let all = tokens.encode(text).unwrap().len();
+        for count in 0..=all {
+            let (begin, ids) = beginning(&tokens, text, count).unwrap().unwrap();
+            assert!(text.starts_with(&begin));
+            assert_eq!((ids.len(), &ids), (count, &tokens.encode(&begin).unwrap()));
+        }
+        assert_eq!(beginning(&tokens, text, all + 1).unwrap(), None);
+    }
+}
