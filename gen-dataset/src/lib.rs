@@ -6,7 +6,9 @@
 mod args;
 mod custom;
 mod distinct;
+mod export;
 mod feed;
+mod foreign;
 mod generator;
 mod hub;
 mod like;
@@ -26,8 +28,10 @@ mod window;
 use records::{Error, Exit, Output, Prompt, Result};
 
 pub use args::{
-    Args, Common, CustomArgs, Dataset, Likeness, PrefixRepetitionArgs, RandomArgs, Ratios, ShareGptArgs,
+    Args, Command, Common, CustomArgs, Dataset, ExportArgs, Likeness, PrefixRepetitionArgs, RandomArgs,
+    Ratios, ShareGptArgs,
 };
+pub use export::Tool;
 pub use like::Like;
 pub use tokens::Tokens;
 
@@ -36,14 +40,21 @@ use crate::{
     source::Source, supply::Supply,
 };
 
-/// Writes the dataset that `args` describe to `output`, and remarks about it to stderr.
+/// Does what `args` ask for: rows go to `output`, remarks about them to stderr.
 pub fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    args.check()?;
-    let common = args.common();
+    match &args.command {
+        Command::Dataset(dataset) => write(dataset, output),
+        Command::Export(args) => export::run(args, output),
+    }
+}
+
+fn write(dataset: &Dataset, output: &mut Output) -> Result<Exit> {
+    dataset.check()?;
+    let common = dataset.common();
     let tokens = Tokens::load(&common.tokenizer)?;
-    let mut source = open(&args.dataset, &tokens)?;
+    let mut source = open(dataset, &tokens)?;
     let mut limit = Limit::new(&tokens, common.max_model_len, common.chat);
-    let mut supply = Supply::new(args.wanted(), args.repeats());
+    let mut supply = Supply::new(dataset.wanted(), dataset.repeats());
     let mut label = Label::new(common);
 
     while supply.left() > 0
