@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use rayon::prelude::*;
 use records::{Error, Input, Prompt, Result};
 
-use crate::{CustomArgs, Tokens, feed::Feed, row, source::Source};
+use crate::{CustomArgs, Tokens, feed::Feed, foreign::Foreign, row, source::Source};
 
 /// Rows that are read, checked and counted as they come.
 pub(crate) struct Custom<'a> {
@@ -62,6 +62,10 @@ impl Source for Custom<'_> {
         }
         Ok(Some(good))
     }
+
+    fn remarks(&self) -> Vec<String> {
+        self.feed.remark().into_iter().collect()
+    }
 }
 
 /// Makes rows complete.
@@ -74,7 +78,15 @@ struct Counter<'a> {
 impl Counter<'_> {
     /// The row of a line, with both its token counts; or what is wrong with it.
     fn row(self, line: &str) -> std::result::Result<Prompt, String> {
-        let mut row = row::read(line)?;
+        let Foreign { mut row, answer } = row::read(line)?;
+        if let Some(answer) = answer {
+            if answer.is_empty() {
+                return Err(
+                    "the answer is empty, so that no output is asked for; leave the row out".to_owned()
+                );
+            }
+            row.max_tokens = Some(self.tokens.count(&answer).map_err(|error| error.to_string())?);
+        }
         if let Some(texts) = row::texts(&row) {
             let counts = texts.into_iter().map(|text| self.tokens.count(text));
             row.prompt_tokens = Some(counts.sum::<Result<u64>>().map_err(|error| error.to_string())?);

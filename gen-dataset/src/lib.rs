@@ -9,7 +9,9 @@ mod custom;
 mod decimal;
 mod distinct;
 mod excerpt;
+mod export;
 mod feed;
+mod foreign;
 mod generator;
 mod hub;
 mod like;
@@ -30,9 +32,10 @@ mod window;
 use records::{Error, Exit, Output, Prompt, Result};
 
 pub use args::{
-    Args, BurstGptArgs, Common, CustomArgs, Dataset, Likeness, PrefixRepetitionArgs, RandomArgs, Ratios,
-    ShareGptArgs, SonnetArgs,
+    Args, BurstGptArgs, Command, Common, CustomArgs, Dataset, ExportArgs, Likeness, PrefixRepetitionArgs,
+    RandomArgs, Ratios, ShareGptArgs, SonnetArgs,
 };
+pub use export::Tool;
 pub use like::Like;
 pub use tokens::Tokens;
 
@@ -41,14 +44,21 @@ use crate::{
     sharegpt::ShareGpt, sonnet::Sonnet, source::Source, supply::Supply,
 };
 
-/// Writes the dataset that `args` describe to `output`, and remarks about it to stderr.
+/// Does what `args` ask for: rows go to `output`, remarks about them to stderr.
 pub fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    args.check()?;
-    let common = args.common();
+    match &args.command {
+        Command::Dataset(dataset) => write(dataset, output),
+        Command::Export(args) => export::run(args, output),
+    }
+}
+
+fn write(dataset: &Dataset, output: &mut Output) -> Result<Exit> {
+    dataset.check()?;
+    let common = dataset.common();
     let tokens = Tokens::load(&common.tokenizer)?;
-    let mut source = open(&args.dataset, &tokens)?;
+    let mut source = open(dataset, &tokens)?;
     let mut limit = Limit::new(&tokens, common.max_model_len, common.chat);
-    let mut supply = Supply::new(args.wanted(), args.repeats());
+    let mut supply = Supply::new(dataset.wanted(), dataset.repeats());
     let mut label = Label::new(common);
 
     while supply.left() > 0

@@ -1,12 +1,35 @@
 //! One line of a `custom` file.
 
-use records::Prompt;
+use records::{AnyRecord, Kind, Prompt};
 use serde_json::Value;
 
-/// Reads a line; the problem, if there is one, says the remedy.
-pub(crate) fn read(line: &str) -> Result<Prompt, String> {
+use crate::foreign::{self, Foreign};
+
+/// Whether a line is a record of a kind that is not these tools', which only passes by.
+pub(crate) fn passes_by(line: &str) -> bool {
+    line.contains("\"kind\"")
+        && Kind::of(line).is_ok_and(|kind| !kind.name().is_empty() && !AnyRecord::knows(kind.name()))
+}
+
+/// Reads a line in our format or another tool's; the problem, if there is one, says the remedy.
+pub(crate) fn read(line: &str) -> Result<Foreign, String> {
+    match foreign::read(line)? {
+        Some(read) => check(&read.row).map(|()| read),
+        None => read_own(line).map(|row| Foreign { row, answer: None }),
+    }
+}
+
+/// Reads a line in our format.
+pub(crate) fn read_own(line: &str) -> Result<Prompt, String> {
     let row = Prompt::from_row(line)?.ok_or("not a prompt; give rows with `prompt` or `messages`")?;
-    row.messages.as_deref().map_or(Ok(()), check_messages).map(|()| row)
+    check(&row).map(|()| row)
+}
+
+fn check(row: &Prompt) -> Result<(), String> {
+    if row.id.as_deref() == Some("") {
+        return Err("`id` is empty; give the row a name, or leave `id` out of all rows".to_owned());
+    }
+    row.messages.as_deref().map_or(Ok(()), check_messages)
 }
 
 fn check_messages(messages: &[Value]) -> Result<(), String> {
@@ -54,8 +77,25 @@ mod tests {
                 "{\"messages\":[\"x\"]}",
                 "`messages[0]` has no `role`; write {\"role\":\"user\",\"content\":…}",
             ),
+            (
+                "{\"id\":\"\",\"prompt\":\"x\"}",
+                "`id` is empty; give the row a name, or leave `id` out of all rows",
+            ),
         ] {
             assert_eq!(read(line).unwrap_err(), problem, "{line}");
+        }
+    }
+
+    #[test]
+    fn records_of_other_kinds_pass_by() {
+        for (line, passes) in [
+            (r#"{"kind":"gpu","watts":700}"#, true),
+            (r#"{"kind":"prompt","v":1,"prompt":"x"}"#, false),
+            (r#"{"kind":"timing","v":1}"#, false),
+            (r#"{"prompt":"a \"kind\" word"}"#, false),
+            (r#"{"kind":"#, false),
+        ] {
+            assert_eq!(passes_by(line), passes, "{line}");
         }
     }
 
@@ -70,7 +110,7 @@ mod tests {
             ),
             (r#"[{"role":"assistant","content":null,"tool_calls":[]}]"#, None),
         ] {
-            let row = read(&format!("{{\"messages\":{messages}}}")).unwrap();
+            let row = read_own(&format!("{{\"messages\":{messages}}}")).unwrap();
             assert_eq!(texts(&row), expected, "{messages}");
         }
     }

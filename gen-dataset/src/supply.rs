@@ -1,5 +1,7 @@
 //! How many rows are written, and what happens when a dataset has fewer.
 
+use std::collections::HashSet;
+
 use records::Prompt;
 
 /// Counts rows against the number asked for and, where repeats may be needed, remembers them.
@@ -52,15 +54,28 @@ impl Supply {
 
     /// The rows that were kept, in their order, over and over until there are as many as asked for.
     ///
-    /// The first repeat of id `a` is `a#2`; rows without an id stay without.
+    /// The first repeat of id `a` is `a#2`, or `a#3` if a row has that name; rows without an id stay without.
     pub(crate) fn repeats(&self) -> impl Iterator<Item = Prompt> + '_ {
         let missing = if self.repeat { self.left() } else { 0 };
-        (0..missing).map(|index| {
+        let ids = self.kept.iter().filter_map(|row| row.id.clone());
+        let mut taken: HashSet<String> = if missing > 0 { ids.collect() } else { HashSet::new() };
+        (0..missing).map(move |index| {
             let count = self.kept.len() as u64;
             let mut row = self.kept[(index % count) as usize].clone();
-            row.id = row.id.map(|id| format!("{id}#{}", index / count + 2));
+            row.id = row.id.map(|id| free(&mut taken, &id, index / count + 2));
             row
         })
+    }
+}
+
+/// The first of `id#number`, `id#number+1`, … that is not taken; it is then.
+fn free(taken: &mut HashSet<String>, id: &str, mut number: u64) -> String {
+    loop {
+        let name = format!("{id}#{number}");
+        if taken.insert(name.clone()) {
+            return name;
+        }
+        number += 1;
     }
 }
 
@@ -82,6 +97,13 @@ mod tests {
         let ids: Vec<String> = supply.repeats().filter_map(|row| row.id).collect();
         assert_eq!(ids, ["a#2", "b#2", "c#2", "a#3"]);
         assert!(supply.remark().unwrap().contains("3 usable rows for 7 asked"));
+    }
+
+    #[test]
+    fn no_two_rows_share_a_name() {
+        let supply = supply(Some(7), true, &["a", "a#2", "a#2#2"]);
+        let ids: Vec<String> = supply.repeats().filter_map(|row| row.id).collect();
+        assert_eq!(ids, ["a#3", "a#2#3", "a#2#2#2", "a#4"]);
     }
 
     #[test]

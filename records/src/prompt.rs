@@ -99,26 +99,33 @@ impl Prompt {
             _ => return Ok(None),
         }
         let row = Self::from_line(line)?;
-        refuse_body_fields(line)?;
+        let fields: IndexMap<String, IgnoredAny> =
+            serde_json::from_str(line).map_err(|error| error.to_string())?;
+        Self::refuse_body_fields(fields.keys().map(String::as_str))?;
         match (&row.prompt, &row.messages) {
             (None, None) => Err("no `prompt` or `messages`; give the row one of them".to_owned()),
             (Some(_), Some(_)) => Err("both `prompt` and `messages`; leave one of them out".to_owned()),
             _ => Ok(Some(row)),
         }
     }
-}
 
-fn refuse_body_fields(line: &str) -> Result<(), String> {
-    let fields: IndexMap<String, IgnoredAny> =
-        serde_json::from_str(line).map_err(|error| error.to_string())?;
-    match fields.keys().find(|field| BODY_FIELDS.contains(&field.as_str())) {
-        Some(field) if field == "max_completion_tokens" => {
-            Err(format!("`{field}` would be lost; call it `max_tokens`"))
+    /// Whether a row's field of this name belongs into a request's body.
+    #[must_use]
+    pub fn is_body_field(name: &str) -> bool {
+        BODY_FIELDS.contains(&name)
+    }
+
+    /// Fails, with the remedy, on the first of a row's fields that belongs into a request's body.
+    pub fn refuse_body_fields<'a>(mut names: impl Iterator<Item = &'a str>) -> Result<(), String> {
+        match names.find(|name| Self::is_body_field(name)) {
+            Some(field @ "max_completion_tokens") => {
+                Err(format!("`{field}` would be lost; call it `max_tokens`"))
+            }
+            Some(field) => {
+                Err(format!("`{field}` would be lost; put it into the row's `extra_body`: {{\"{field}\":…}}"))
+            }
+            None => Ok(()),
         }
-        Some(field) => {
-            Err(format!("`{field}` would be lost; put it into the row's `extra_body`: {{\"{field}\":…}}"))
-        }
-        None => Ok(()),
     }
 }
 

@@ -14,8 +14,15 @@ A row is a JSON object a line with `prompt` or `messages`, and optionally `id`, 
 `workload`, `at_us` and `extra_body`. Rows give all an id or none; without, the id is the row's number from 0. \
 `prompt_tokens` is counted anew: of messages, their text; where they hold more than text, the row's own count is \
 kept, or none. Sampling parameters beside the prompt are refused, since they belong into `extra_body`; other unknown \
-fields are ignored. Rows pass one by one, and are held in memory only for --shuffle and for repeats (--num-prompts \
+fields are ignored, and records of other kinds passed over. Rows pass one by one, and are held in memory only for --shuffle and for repeats (--num-prompts \
 without --no-oversample).
+
+Rows of other tools are known by their fields: vLLM custom (`prompt`, `output_tokens`); sglang custom (the first turn \
+of `conversations` is the prompt, the second one's tokens are the output length) and openai (parameters beside \
+`messages` become `extra_body`); aiperf single_turn (`text`) and mooncake_trace (`text_input` or `messages`), with \
+`output_length`, `timestamp` (ms, which becomes `at_us`), `extra` and `session_id` (the id); guidellm \
+(`output_tokens_count`, `prompt_tokens_count`). Refused is a row with two texts or two output lengths, and a field \
+that changes the request but has no place here: images and the like beside the text, `turns`, `delay`, `prefix`.
 
 With --like, as in vLLM: rows need a `prompt`; they are shuffled (0.33 by --seed, 0.11 by 0 whatever the seed), and \
 all get --output-len, by default 256, or with -1 their own `output_tokens`; each prompt is put into the model's chat \
@@ -23,6 +30,7 @@ template unless --skip-chat-template is given. Ids are the places in the new ord
 
 Examples:
   gen-dataset custom questions.jsonl --output-len 256 --workload qa > prompts.jsonl
+  gen-dataset custom trace.jsonl --num-prompts 100 | fire-requests    # aiperf's rows
   jq -c '{prompt: .question, max_tokens: 64}' qa.jsonl | gen-dataset custom - | fire-requests";
 
 /// `custom`

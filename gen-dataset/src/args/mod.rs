@@ -3,6 +3,7 @@
 
 mod burstgpt;
 mod custom;
+mod export;
 mod prefix_repetition;
 mod random;
 mod sharegpt;
@@ -16,6 +17,7 @@ use crate::like::Like;
 pub use self::{
     burstgpt::BurstGptArgs,
     custom::CustomArgs,
+    export::ExportArgs,
     prefix_repetition::PrefixRepetitionArgs,
     random::{RandomArgs, Ratios},
     sharegpt::ShareGptArgs,
@@ -39,9 +41,20 @@ pub(super) const MOST_TOKENS: u64 = 1 << 24;
 #[derive(Parser)]
 #[command(version, after_help = EXAMPLES, max_term_width = 110)]
 pub struct Args {
-    /// The dataset.
+    /// What to do.
     #[command(subcommand)]
-    pub dataset: Dataset,
+    pub command: Command,
+}
+
+/// Write a dataset, or one's rows for another tool.
+#[derive(Subcommand)]
+pub enum Command {
+    #[allow(missing_docs)]
+    #[command(flatten)]
+    Dataset(Dataset),
+    /// Rows of these datasets, as the input file of another benchmark tool
+    #[command(after_help = export::HELP)]
+    Export(ExportArgs),
 }
 
 /// Where the prompts come from.
@@ -120,10 +133,10 @@ impl Common {
     }
 }
 
-impl Args {
+impl Dataset {
     /// The part that all datasets have.
     pub(crate) fn common(&self) -> &Common {
-        match &self.dataset {
+        match self {
             Dataset::Random(args) => &args.common,
             Dataset::Sharegpt(args) => &args.common,
             Dataset::PrefixRepetition(args) => &args.common,
@@ -135,7 +148,7 @@ impl Args {
 
     /// Rows asked for; `None`: all there are.
     pub(crate) fn wanted(&self) -> Option<u64> {
-        match &self.dataset {
+        match self {
             Dataset::Random(args) => Some(args.num_prompts),
             Dataset::Sharegpt(args) => Some(args.num_prompts),
             Dataset::PrefixRepetition(args) => Some(args.rows()),
@@ -148,7 +161,7 @@ impl Args {
     /// Whether rows repeat if there are too few. Made rows can run out only by --max-model-len, and what is like
     /// vLLM's repeats rows as vLLM does.
     pub(crate) fn repeats(&self) -> bool {
-        match &self.dataset {
+        match self {
             Dataset::Random(_) | Dataset::PrefixRepetition(_) | Dataset::Sonnet(_) | Dataset::Burstgpt(_) => {
                 false
             }
@@ -159,7 +172,7 @@ impl Args {
 
     /// Refuses what clap cannot judge flag by flag.
     pub(crate) fn check(&self) -> Result<()> {
-        match &self.dataset {
+        match self {
             Dataset::Random(args) => args.check(),
             Dataset::Sharegpt(args) => args.check(),
             Dataset::PrefixRepetition(args) => args.check(),
@@ -194,7 +207,9 @@ mod tests {
     fn parse(flags: &str) -> std::result::Result<Args, String> {
         let args = Args::try_parse_from(["gen-dataset"].into_iter().chain(flags.split(' ')));
         let args = args.map_err(|error| error.to_string())?;
-        args.check().map_err(|error| error.to_string())?;
+        if let Command::Dataset(dataset) = &args.command {
+            dataset.check().map_err(|error| error.to_string())?;
+        }
         Ok(args)
     }
 
@@ -225,7 +240,9 @@ mod tests {
     #[test]
     fn vllms_spellings_are_taken() {
         let flags = "random --random-input-len 7 --random-output-len 8 --random-range-ratio 0.5 --random-prefix-len 9";
-        let Dataset::Random(args) = parse(flags).unwrap().dataset else { panic!("not random") };
+        let Command::Dataset(Dataset::Random(args)) = parse(flags).unwrap().command else {
+            panic!("not random")
+        };
         assert_eq!((args.input_len, args.output_len, args.prefix_len), (7, 8, 9));
         assert_eq!(args.input_window(0), Window { low: 3, high: 11 });
     }

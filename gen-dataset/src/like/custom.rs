@@ -5,7 +5,7 @@ use rng::python;
 use serde_json::json;
 
 use super::{Like, oversample::Oversample};
-use crate::{CustomArgs, Tokens, row, source::Source};
+use crate::{CustomArgs, Tokens, feed, row, source::Source};
 
 /// The output length of all rows, unless another is given.
 const OUTPUT: u64 = 256;
@@ -21,6 +21,7 @@ pub(crate) struct Custom<'a> {
     /// Whether rows state lengths that are not used.
     hidden: bool,
     file: String,
+    passed_over: u64,
     /// With their lines.
     rows: std::vec::IntoIter<(u64, Prompt)>,
     oversample: Oversample,
@@ -31,7 +32,7 @@ impl<'a> Custom<'a> {
     pub(crate) fn open(args: &CustomArgs, like: Like, tokens: &'a Tokens) -> Result<Self> {
         let lines = Input::open(args.file.as_deref(), "name a file of JSON lines, or pipe them in")?;
         let file = lines.file().to_owned();
-        let mut rows = read(lines)?;
+        let (mut rows, passed_over) = read(lines)?;
         let seed = seed(args, like);
         if !args.disable_shuffle {
             python::Random::new(seed).shuffle(&mut rows);
@@ -45,6 +46,7 @@ impl<'a> Custom<'a> {
             output_len: if args.output_len.is_none() { Some(OUTPUT) } else { args.default_output() },
             hidden,
             file,
+            passed_over,
             rows: rows.into_iter(),
             oversample: Oversample::new(like, seed, wanted),
         })
@@ -81,15 +83,20 @@ fn seed(args: &CustomArgs, like: Like) -> u64 {
     }
 }
 
-fn read(mut lines: Lines) -> Result<Vec<(u64, Prompt)>> {
-    let mut rows = Vec::new();
+/// The rows, and how many records of other kinds lay between them.
+fn read(mut lines: Lines) -> Result<(Vec<(u64, Prompt)>, u64)> {
+    let (mut rows, mut passed_over) = (Vec::new(), 0);
     while let Some(line) = lines.next_line()? {
         let number = line.number;
-        let row = row::read(line.text);
+        if row::passes_by(line.text) {
+            passed_over += 1;
+            continue;
+        }
+        let row = row::read_own(line.text);
         let file = || lines.file().to_owned();
         rows.push((number, row.map_err(|problem| Error::Line { file: file(), line: number, problem })?));
     }
-    Ok(rows)
+    Ok((rows, passed_over))
 }
 
 impl Source for Custom<'_> {
@@ -108,6 +115,7 @@ impl Source for Custom<'_> {
         let hidden = self.hidden.then(|| {
             format!("all rows ask for {OUTPUT} tokens, as vLLM does by default; their own lengths: --output-len -1")
         });
-        hidden.into_iter().chain(self.oversample.remark()).collect()
+        let passed_over = feed::passed_over(self.passed_over);
+        passed_over.into_iter().chain(hidden).chain(self.oversample.remark()).collect()
     }
 }

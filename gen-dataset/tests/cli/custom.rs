@@ -14,7 +14,7 @@ fn ids(ended: &Ended) -> Vec<String> {
 
 /// Fault G13: JSON lines are split or read wrongly.
 #[test]
-fn lines_end_at_line_feeds_alone() {
+fn g13_lines_end_at_line_feeds_alone() {
     let tool = Tool::new();
     let odd = "one\u{2028}two\u{85}three\u{2029}four";
     tool.write(
@@ -37,6 +37,10 @@ fn lines_end_at_line_feeds_alone() {
     let ended = tool.run("custom doubled.jsonl");
     assert_eq!((ended.code, ended.rows().len()), (Some(2), 1));
     assert!(ended.err.contains("doubled.jsonl:2: more follows the first JSON value"), "{}", ended.err);
+    let both = "{\"prompt\":\"b\",\"max_tokens\":1}{\"prompt\":\"c\"}";
+    tool.run_with("custom", both).refused("stdin:1: more follows the first JSON value");
+    let foreign = "{\"text\":\"b\"}{\"text\":\"c\"}";
+    tool.run_with("custom", foreign).refused("stdin:1: more follows the first JSON value");
 }
 
 /// Fault G15: prompt and output exceed the model's context.
@@ -93,7 +97,24 @@ fn the_context_holds_with_the_chat_template() {
 fn what_a_row_lacks_is_said_with_its_place() {
     let tool = Tool::new();
     for (line, problem) in [
-        ("{\"text\":\"x\"}", "rows.jsonl:2: no `prompt` or `messages`"),
+        ("{\"txt\":\"x\"}", "rows.jsonl:2: no `prompt` or `messages`"),
+        (
+            "{\"prompt\":\"x\",\"max_tokens\":1,\"id\":\"\"}",
+            "rows.jsonl:2: `id` is empty; give the row a name, or leave `id` out of all rows",
+        ),
+        (
+            "{\"text\":\"x\",\"prompt\":\"y\"}",
+            "rows.jsonl:2: both `prompt` and `text`; leave one of them out",
+        ),
+        ("{\"text\":\"x\",\"images\":[\"y\"]}", "rows.jsonl:2: `images`: write the request as `messages`"),
+        (
+            "{\"input_length\":9,\"output_length\":9}",
+            "rows.jsonl:2: lengths without a text; `gen-dataset trace`",
+        ),
+        (
+            "{\"conversations\":[{\"value\":\"x\"},{\"value\":\"\"}]}",
+            "rows.jsonl:2: the answer is empty, so that no output is asked for",
+        ),
         (
             "{\"prompt\":\"x\"}",
             "rows.jsonl:2: no `max_tokens` (or `output_tokens`); add it to the row, or give --output-len",
@@ -137,6 +158,69 @@ fn rows_pass_with_what_they_carry() {
     let labelled = tool.run_with("custom - --output-len 40 --workload new --id-prefix a-", &stdin).rows();
     assert!(labelled.iter().all(|row| row.workload.as_deref() == Some("new")));
     assert_eq!(labelled[0].id.as_deref(), Some("a-7"));
+}
+
+#[test]
+fn rows_of_other_tools_are_read() {
+    let tool = Tool::new();
+    for (theirs, text, output, at) in [
+        (r#"{"prompt":"Hello","output_tokens":5}"#, "Hello", 5, None),
+        (r#"{"conversations":[{"value":"Hello"},{"value":" the the the"}]}"#, "Hello", 3, None),
+        (
+            r#"{"type":"single_turn","text":"Hello","output_length":5,"timestamp":7}"#,
+            "Hello",
+            5,
+            Some(7000.0),
+        ),
+        (r#"{"text_input":"Hello","output_length":5,"timestamp":0.5}"#, "Hello", 5, Some(500.0)),
+        (r#"{"prompt":"Hello","prompt_tokens_count":1,"output_tokens_count":5}"#, "Hello", 5, None),
+        (r#"{"text":"Hello"}"#, "Hello", 9, None),
+    ] {
+        let rows = tool.run_with("custom - --output-len 9", theirs).rows();
+        let row = &rows[0];
+        assert_eq!((row.prompt.as_deref(), row.prompt_tokens), (Some(text), Some(1)), "{theirs}");
+        assert_eq!((row.max_tokens, row.at_us.map(records::Micros::us)), (Some(output), at), "{theirs}");
+    }
+}
+
+/// As `fire-requests` does; they have no number either.
+#[test]
+fn records_of_other_kinds_are_passed_over() {
+    let tool = Tool::new();
+    let side = "{\"kind\":\"gpu\",\"watts\":700}\n";
+    let row = "{\"prompt\":\"x\",\"output_tokens\":1}\n";
+    for flags in ["", "--shuffle", "--like vllm-0.33 --output-len -1"] {
+        let ended = tool.run_with(&format!("custom - {flags}"), &[side, row, side, row].concat());
+        let mut found = ids(&ended);
+        found.sort();
+        assert_eq!(found, ["0", "1"]);
+        assert!(ended.err.contains("2 records of other kinds passed over"), "{}", ended.err);
+    }
+    tool.run_with("custom", side).refused("no row to write: 1 records of other kinds passed over");
+}
+
+/// Fault G11: more prompts asked for than there are.
+#[test]
+fn g11_repeats_have_names_of_their_own() {
+    let tool = Tool::new();
+    let row = |id: &str| json!({"id": id, "prompt": id, "max_tokens": 1}).to_string() + "\n";
+    tool.write("rows.jsonl", ["a", "a#2", "b", "c", "d"].map(row).concat());
+    let ended = tool.run("custom rows.jsonl --num-prompts 12");
+    let expected = ["a", "a#2", "b", "c", "d", "a#3", "a#2#2", "b#2", "c#2", "d#2", "a#4", "a#2#3"];
+    assert_eq!(ids(&ended), expected);
+    assert!(ended.err.contains("5 usable rows for 12 asked"), "{}", ended.err);
+    let fewer = tool.run("custom rows.jsonl --num-prompts 12 --no-oversample");
+    assert_eq!(ids(&fewer).len(), 5);
+    assert!(fewer.err.contains("warning: 5 rows written, 12 asked"), "{}", fewer.err);
+}
+
+/// Fault G11: what has been repeated is a dataset like any other.
+#[test]
+fn g11_repeats_can_be_repeated() {
+    let tool = Tool::new();
+    let once = tool.run_with("custom --num-prompts 3", "{\"id\":\"a\",\"prompt\":\"x\",\"max_tokens\":1}");
+    let twice = tool.run_with("custom --num-prompts 6", &once.out);
+    assert_eq!(ids(&twice), ["a", "a#2", "a#3", "a#4", "a#2#2", "a#3#2"]);
 }
 
 #[test]

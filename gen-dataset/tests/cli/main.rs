@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails there and then")]
 
 mod custom;
+mod export;
 mod hub;
 mod like;
 mod pipe;

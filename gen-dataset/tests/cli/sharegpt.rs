@@ -109,7 +109,7 @@ fn vllms_limits_hold() {
 
 /// Fault G11: more prompts asked for than there are.
 #[test]
-fn too_few_entries_repeat_or_are_fewer_but_never_in_silence() {
+fn g11_too_few_entries_repeat_or_are_fewer_but_never_in_silence() {
     let tool = Tool::new();
     write(&tool, &(0..5).map(good).collect::<Vec<_>>());
     let ended = tool.run("sharegpt chats.json --num-prompts 12");
