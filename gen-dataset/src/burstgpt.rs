@@ -172,25 +172,25 @@ impl<'f, R: BufRead> Table<'f, R> {
 
     fn count(&self, column: usize) -> Result<u64> {
         let cell = &self.record[column];
-        cell.parse().map_err(|_| self.wrong(column, format!("`{cell}` is no number of tokens")))
+        cell.parse().map_err(|_| self.wrong(column, &format!("`{cell}` is no number of tokens")))
     }
 
     /// The time since the first request that was taken.
     fn arrival(&mut self) -> Result<u64> {
         let cell = &self.record[self.timestamp];
         let time = decimal::scaled(cell, 6)
-            .ok_or_else(|| self.wrong(self.timestamp, format!("`{cell}` is no number of seconds")))?;
+            .ok_or_else(|| self.wrong(self.timestamp, &format!("`{cell}` is no number of seconds")))?;
         if self.last.is_some_and(|last| time < last) {
             return Err(self.wrong(
                 self.timestamp,
-                format!("{cell} is earlier than the line before; sort the file by it"),
+                &format!("{cell} is earlier than the line before; sort the file by it"),
             ));
         }
         self.last = Some(time);
         Ok(time - *self.first.get_or_insert(time))
     }
 
-    fn wrong(&self, column: usize, problem: String) -> Error {
+    fn wrong(&self, column: usize, problem: &str) -> Error {
         let line = self.record.position().map_or(0, csv::Position::line);
         let name = &self.header[column];
         Error::Line { file: self.file.to_owned(), line, problem: format!("column `{name}`: {problem}") }

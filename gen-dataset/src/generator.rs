@@ -35,6 +35,12 @@ pub(crate) fn of(seed: u64, purpose: Purpose) -> Pcg64 {
     keyed(seed, purpose.stream())
 }
 
+/// The generator of a text that goes by the name `name`.
+pub(crate) fn of_block(seed: u64, name: u64) -> Pcg64 {
+    // Rows and blocks of equal numbers must not begin alike.
+    keyed(seed ^ 0x626C_6F63_6B73_0000, name)
+}
+
 /// The seed is hashed first: rows 0, 1, 2 of seed 7 must not be rows 1, 2, 3 of seed 6.
 fn keyed(seed: u64, stream: u64) -> Pcg64 {
     let key = Pcg64::seed_from_u64(seed).next_u64();

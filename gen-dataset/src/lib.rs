@@ -27,13 +27,14 @@ mod sonnet;
 mod source;
 mod supply;
 mod tokens;
+mod trace;
 mod window;
 
 use records::{Error, Exit, Output, Prompt, Result};
 
 pub use args::{
     Args, BurstGptArgs, Command, Common, CustomArgs, Dataset, ExportArgs, Likeness, PrefixRepetitionArgs,
-    RandomArgs, Ratios, ShareGptArgs, SonnetArgs,
+    RandomArgs, Ratios, ShareGptArgs, SonnetArgs, TraceArgs, TraceFormat,
 };
 pub use export::Tool;
 pub use like::Like;
@@ -41,7 +42,7 @@ pub use tokens::Tokens;
 
 use crate::{
     burstgpt::BurstGpt, custom::Custom, limit::Limit, prefix_repetition::PrefixRepetition, random::Random,
-    sharegpt::ShareGpt, sonnet::Sonnet, source::Source, supply::Supply,
+    sharegpt::ShareGpt, sonnet::Sonnet, source::Source, supply::Supply, trace::Trace,
 };
 
 /// Does what `args` ask for: rows go to `output`, remarks about them to stderr.
@@ -105,6 +106,7 @@ fn open<'a>(dataset: &'a Dataset, tokens: &'a Tokens) -> Result<Box<dyn Source +
         },
         Dataset::Sonnet(args) => Box::new(Sonnet::open(args, tokens)?),
         Dataset::Burstgpt(args) => Box::new(BurstGpt::open(args, tokens)?),
+        Dataset::Trace(args) => Box::new(Trace::open(args, tokens)?),
         Dataset::Custom(args) => match args.likeness.like {
             None => Box::new(Custom::open(args, tokens)?),
             Some(like) => Box::new(like::Custom::open(args, like, tokens)?),

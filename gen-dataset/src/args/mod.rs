@@ -8,6 +8,7 @@ mod prefix_repetition;
 mod random;
 mod sharegpt;
 mod sonnet;
+mod trace;
 
 use clap::{Parser, Subcommand, value_parser};
 use records::{Error, Result};
@@ -22,6 +23,7 @@ pub use self::{
     random::{RandomArgs, Ratios},
     sharegpt::ShareGptArgs,
     sonnet::SonnetArgs,
+    trace::{TraceArgs, TraceFormat},
 };
 
 const EXAMPLES: &str = "\
@@ -75,6 +77,9 @@ pub enum Dataset {
     /// Lengths, and if asked for times, of requests recorded in the BurstGPT traces
     #[command(after_help = burstgpt::HELP)]
     Burstgpt(BurstGptArgs),
+    /// Requests recorded in production: times, lengths and shared prefixes of Mooncake's and Azure's traces
+    #[command(after_help = trace::HELP)]
+    Trace(TraceArgs),
     /// Your own prompts or messages, from JSON lines
     #[command(after_help = custom::HELP)]
     Custom(CustomArgs),
@@ -142,6 +147,7 @@ impl Dataset {
             Dataset::PrefixRepetition(args) => &args.common,
             Dataset::Sonnet(args) => &args.common,
             Dataset::Burstgpt(args) => &args.common,
+            Dataset::Trace(args) => &args.common,
             Dataset::Custom(args) => &args.common,
         }
     }
@@ -154,6 +160,7 @@ impl Dataset {
             Dataset::PrefixRepetition(args) => Some(args.rows()),
             Dataset::Sonnet(args) => Some(args.num_prompts),
             Dataset::Burstgpt(args) => Some(args.num_prompts),
+            Dataset::Trace(args) => args.num_prompts,
             Dataset::Custom(args) => args.num_prompts,
         }
     }
@@ -162,9 +169,11 @@ impl Dataset {
     /// vLLM's repeats rows as vLLM does.
     pub(crate) fn repeats(&self) -> bool {
         match self {
-            Dataset::Random(_) | Dataset::PrefixRepetition(_) | Dataset::Sonnet(_) | Dataset::Burstgpt(_) => {
-                false
-            }
+            Dataset::Random(_)
+            | Dataset::PrefixRepetition(_)
+            | Dataset::Sonnet(_)
+            | Dataset::Burstgpt(_)
+            | Dataset::Trace(_) => false,
             Dataset::Sharegpt(args) => !args.no_oversample && args.likeness.like.is_none(),
             Dataset::Custom(args) => !args.no_oversample && args.likeness.like.is_none(),
         }
@@ -178,6 +187,7 @@ impl Dataset {
             Dataset::PrefixRepetition(args) => args.check(),
             Dataset::Sonnet(args) => args.check(),
             Dataset::Burstgpt(_) => Ok(()),
+            Dataset::Trace(args) => args.check(),
             Dataset::Custom(args) => args.check(),
         }
     }
