@@ -80,7 +80,7 @@ fn a_bad_line_is_named_with_its_number() {
     }
     let output = run_with(
         tool("gen-dataset").args(["custom", "-", "--output-len", "8"]),
-        "{\"text\":\"no prompt\"}\n",
+        "{\"question\":\"no prompt\"}\n",
     );
     assert_eq!(code(&output), Some(2));
     assert!(err(&output).contains("stdin:1: ") && err(&output).contains("prompt"), "{}", err(&output));
