@@ -12,6 +12,8 @@ pub(crate) enum Purpose {
     Prefix(u64),
     /// The order in which a round of rows uses the prefixes.
     Round(u64),
+    /// The seed of the blocks of text that the prompts of a trace share.
+    Blocks,
 }
 
 impl Purpose {
@@ -21,6 +23,7 @@ impl Purpose {
             Self::Order => u64::MAX,
             Self::Prefix(number) => u64::MAX - 1 - number,
             Self::Round(number) => (0xFFFD << 48) | number,
+            Self::Blocks => 0xFFFA << 48,
         }
     }
 }
@@ -58,6 +61,7 @@ mod tests {
             }
             assert!(firsts.insert(of(seed, Purpose::Order).next_u64()));
             assert!(firsts.insert(of(seed, Purpose::Prefix(0)).next_u64()));
+            assert!(firsts.insert(of(seed, Purpose::Blocks).next_u64()));
         }
     }
 }

@@ -21,19 +21,22 @@ mod sharegpt;
 mod source;
 mod supply;
 mod tokens;
+mod trace;
 mod window;
 
 use records::{Error, Exit, Output, Prompt, Result};
 
 pub use args::{
     Args, Common, CustomArgs, Dataset, Likeness, PrefixRepetitionArgs, RandomArgs, Ratios, ShareGptArgs,
+    TraceArgs,
 };
 pub use like::Like;
 pub use tokens::Tokens;
+pub use trace::Format;
 
 use crate::{
     custom::Custom, limit::Limit, prefix_repetition::PrefixRepetition, random::Random, sharegpt::ShareGpt,
-    source::Source, supply::Supply,
+    source::Source, supply::Supply, trace::Trace,
 };
 
 /// Writes the dataset that `args` describe to `output`, and remarks about it to stderr.
@@ -92,6 +95,7 @@ fn open<'a>(dataset: &'a Dataset, tokens: &'a Tokens) -> Result<Box<dyn Source +
             None => Box::new(Custom::open(args, tokens)?),
             Some(like) => Box::new(like::Custom::open(args, like, tokens)?),
         },
+        Dataset::Trace(args) => Box::new(Trace::open(args, tokens)?),
     })
 }
 

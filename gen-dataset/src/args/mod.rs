@@ -5,6 +5,7 @@ mod custom;
 mod prefix_repetition;
 mod random;
 mod sharegpt;
+mod trace;
 
 use clap::{Parser, Subcommand, value_parser};
 use records::{Error, Result};
@@ -16,6 +17,7 @@ pub use self::{
     prefix_repetition::PrefixRepetitionArgs,
     random::{RandomArgs, Ratios},
     sharegpt::ShareGptArgs,
+    trace::TraceArgs,
 };
 
 const EXAMPLES: &str = "\
@@ -29,7 +31,7 @@ Examples:
   gen-dataset sharegpt ShareGPT_V3_unfiltered_cleaned_split.json --num-prompts 500 | fire-requests";
 
 /// Most tokens a length may ask for: beyond any model's context, and small enough to be made.
-pub(super) const MOST_TOKENS: u64 = 1 << 24;
+pub(crate) const MOST_TOKENS: u64 = 1 << 24;
 
 /// Write prompts for an LLM benchmark as JSON lines
 #[derive(Parser)]
@@ -55,6 +57,9 @@ pub enum Dataset {
     /// Your own prompts or messages, from JSON lines
     #[command(after_help = custom::HELP)]
     Custom(CustomArgs),
+    /// Requests recorded in production, with their times and lengths and the blocks that their prompts share
+    #[command(after_help = trace::HELP)]
+    Trace(TraceArgs),
 }
 
 /// The flag of the datasets that vLLM has as well.
@@ -106,6 +111,7 @@ impl Args {
             Dataset::Sharegpt(args) => &args.common,
             Dataset::PrefixRepetition(args) => &args.common,
             Dataset::Custom(args) => &args.common,
+            Dataset::Trace(args) => &args.common,
         }
     }
 
@@ -116,14 +122,15 @@ impl Args {
             Dataset::Sharegpt(args) => Some(args.num_prompts),
             Dataset::PrefixRepetition(args) => Some(args.rows()),
             Dataset::Custom(args) => args.num_prompts,
+            Dataset::Trace(args) => args.num_prompts,
         }
     }
 
-    /// Whether rows repeat if there are too few. Made rows can run out only by --max-model-len, and what is like
-    /// vLLM's repeats rows as vLLM does.
+    /// Whether rows repeat if there are too few. Made rows can run out only by --max-model-len, what is like
+    /// vLLM's repeats rows as vLLM does, and a second round of a trace would have no times.
     pub(crate) fn repeats(&self) -> bool {
         match &self.dataset {
-            Dataset::Random(_) | Dataset::PrefixRepetition(_) => false,
+            Dataset::Random(_) | Dataset::PrefixRepetition(_) | Dataset::Trace(_) => false,
             Dataset::Sharegpt(args) => !args.no_oversample && args.likeness.like.is_none(),
             Dataset::Custom(args) => !args.no_oversample && args.likeness.like.is_none(),
         }
@@ -136,6 +143,7 @@ impl Args {
             Dataset::Sharegpt(args) => args.check(),
             Dataset::PrefixRepetition(args) => args.check(),
             Dataset::Custom(args) => args.check(),
+            Dataset::Trace(args) => args.check(),
         }
     }
 }

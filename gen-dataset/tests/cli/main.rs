@@ -9,3 +9,4 @@ mod random;
 mod sharegpt;
 mod tokenizers;
 mod tool;
+mod trace;
