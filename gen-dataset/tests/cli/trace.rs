@@ -22,7 +22,7 @@ fn line(ms: u64, input: u64, ids: &[u64]) -> String {
     )
 }
 
-fn ok(ended: Ended) -> Vec<Prompt> {
+fn ok(ended: &Ended) -> Vec<Prompt> {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     ended.rows()
 }
@@ -56,7 +56,7 @@ fn mooncakes_rows_keep_times_lengths_and_shared_blocks() {
     for name in ["qwen3".to_owned(), sentencepiece(&tool)] {
         let ended = tool.run(&format!("trace {} --tokenizer {name}", sample("mooncake_sample.jsonl")));
         assert!(ended.err.contains("skipped 1 rows without input or output"), "{}", ended.err);
-        let rows = ok(ended);
+        let rows = ok(&ended);
         assert_eq!(times(&rows), [0.0, 0.0, 3_053_000.0, 3_053_500.0, 5_518_002.0]);
         assert_eq!(outputs(&rows), [52, 26, 3, 490, 7]);
         let ids = encoded(&rows, &Tokens::load(&name).unwrap());
@@ -74,7 +74,7 @@ fn mooncakes_rows_keep_times_lengths_and_shared_blocks() {
 fn azures_rows_keep_times_and_lengths() {
     let tool = Tool::new();
     let tokens = Tokens::load("qwen3").unwrap();
-    let rows = ok(tool.run(&format!("trace {}", sample("azure_2023_sample.csv"))));
+    let rows = ok(&tool.run(&format!("trace {}", sample("azure_2023_sample.csv"))));
     assert_eq!(times(&rows), [0.0, 4_314_579.0, 4_541_877.0, 4_710_428.0]);
     assert_eq!(outputs(&rows), [44, 10, 10, 16]);
     let ids = encoded(&rows, &tokens);
@@ -83,7 +83,7 @@ fn azures_rows_keep_times_and_lengths() {
 
     let ended = tool.run(&format!("trace {}", sample("azure_2024_sample.csv")));
     assert!(ended.err.contains("skipped 1 rows without input or output"), "{}", ended.err);
-    let rows = ok(ended);
+    let rows = ok(&ended);
     assert_eq!(times(&rows), [0.0, 9_930.0, 2_000_001.0]);
     encoded(&rows, &tokens);
 }
@@ -96,7 +96,7 @@ fn lengths_are_exact_whatever_the_tokenizer() {
     let trace = [line(0, 48, &[1, 2, 3]), line(0, 48, &[1, 2, 4]), line(1, 48, &[1, 2, 3]), line(2, 9, &[5])];
     let file = "t.jsonl --block-size 16";
     tool.write("t.jsonl", trace.concat());
-    let rows = ok(tool.run(&format!("trace {file} --tokenizer {name}")));
+    let rows = ok(&tool.run(&format!("trace {file} --tokenizer {name}")));
     let ids = encoded(&rows, &Tokens::load(&name).unwrap());
     assert_eq!(ids.iter().map(Vec::len).collect::<Vec<_>>(), [48, 48, 48, 9]);
     assert_eq!(ids[0], ids[2]);
@@ -111,7 +111,7 @@ fn prompts_without_ids_all_differ() {
     let trace = "{\"timestamp\":0,\"input_length\":1,\"output_length\":1}\n".repeat(105);
     let ended = tool.run_with(&format!("trace --tokenizer {name}"), &trace);
     assert_eq!(ended.err, "");
-    let texts: HashSet<String> = ok(ended).into_iter().filter_map(|row| row.prompt).collect();
+    let texts: HashSet<String> = ok(&ended).into_iter().filter_map(|row| row.prompt).collect();
     assert_eq!(texts.len(), 105);
 }
 
@@ -121,16 +121,16 @@ fn rows_with_fewer_ids_go_on_with_text_of_their_own() {
     let trace = [line(0, 100, &[7, 8]), line(0, 100, &[7, 8]), line(0, 32, &[7, 8])].concat();
     let ended = tool.run_with("trace - --isl-block-size 16", &trace);
     assert!(ended.err.contains("stdin: 2 of 3 rows have fewer hash_ids than blocks of 16"), "{}", ended.err);
-    let ids = encoded(&ok(ended), &Tokens::load("qwen3").unwrap());
+    let ids = encoded(&ok(&ended), &Tokens::load("qwen3").unwrap());
     assert_eq!((common(&ids[0], &ids[1]), common(&ids[0], &ids[2])), (32, 32));
 }
 
 #[test]
 fn a_block_depends_on_seed_and_id_alone() {
     let tool = Tool::new();
-    let one = ok(tool.run_with("trace", &line(0, 600, &[1 << 60, 5])));
-    let other = ok(tool.run_with("trace", &[line(0, 9, &[4]), line(7, 1024, &[1 << 60, 6])].concat()));
-    let seeded = ok(tool.run_with("trace --seed 1", &line(0, 600, &[1 << 60, 5])));
+    let one = ok(&tool.run_with("trace", &line(0, 600, &[1 << 60, 5])));
+    let other = ok(&tool.run_with("trace", &[line(0, 9, &[4]), line(7, 1024, &[1 << 60, 6])].concat()));
+    let seeded = ok(&tool.run_with("trace --seed 1", &line(0, 600, &[1 << 60, 5])));
     let ids = encoded(&[&one[..], &other[1..], &seeded[..]].concat(), &Tokens::load("qwen3").unwrap());
     assert_eq!(common(&ids[0], &ids[1]), 512);
     assert!(common(&ids[0], &ids[2]) < 3);
@@ -174,17 +174,17 @@ fn a_window_is_rebased_to_its_first_row() {
         ("--end-offset 3.053", vec![0.0, 0.0]),
         ("--start-offset 3 --num-prompts 1", vec![0.0]),
     ] {
-        assert_eq!(times(&ok(tool.run(&format!("trace {file} {flags}")))), expected, "{flags}");
+        assert_eq!(times(&ok(&tool.run(&format!("trace {file} {flags}")))), expected, "{flags}");
     }
     // What is made does not depend on the window.
-    let all = ok(tool.run(&format!("trace {}", sample("azure_2023_sample.csv"))));
-    let last = ok(tool.run(&format!("trace {} --start-offset 4.6", sample("azure_2023_sample.csv"))));
+    let all = ok(&tool.run(&format!("trace {}", sample("azure_2023_sample.csv"))));
+    let last = ok(&tool.run(&format!("trace {} --start-offset 4.6", sample("azure_2023_sample.csv"))));
     assert_eq!((last.len(), &last[0].prompt), (1, &all[3].prompt));
     tool.run(&format!("trace {file} --start-offset 60")).refused("none can be taken (--start-offset");
     tool.run(&format!("trace {file} --start-offset 2 --end-offset 2")).refused("--end-offset must lie after");
     // Beyond the window's end nothing is read.
     let broken = [line(0, 1, &[1]), line(1000, 1, &[1]), "broken".to_owned()].concat();
-    assert_eq!(ok(tool.run_with("trace --end-offset 1", &broken)).len(), 1);
+    assert_eq!(ok(&tool.run_with("trace --end-offset 1", &broken)).len(), 1);
 }
 
 #[test]
@@ -241,5 +241,5 @@ fn a_context_cuts_outputs() {
     let tool = Tool::new();
     let ended = tool.run(&format!("trace {} --max-model-len 1200", sample("mooncake_sample.jsonl")));
     assert!(ended.err.contains("output shortened in 1 rows, 1 rows dropped"), "{}", ended.err);
-    assert_eq!(outputs(&ok(ended)), [26, 3, 100, 7]);
+    assert_eq!(outputs(&ok(&ended)), [26, 3, 100, 7]);
 }
