@@ -12,6 +12,8 @@ pub(crate) enum Purpose {
     Prefix(u64),
     /// The order in which a round of rows uses the prefixes.
     Round(u64),
+    /// The seed of the blocks of text that the prompts of a trace share.
+    Blocks,
 }
 
 impl Purpose {
@@ -21,6 +23,7 @@ impl Purpose {
             Self::Order => u64::MAX,
             Self::Prefix(number) => u64::MAX - 1 - number,
             Self::Round(number) => (0xFFFD << 48) | number,
+            Self::Blocks => 0xFFFA << 48,
         }
     }
 }
@@ -33,12 +36,6 @@ pub(crate) fn of_row(seed: u64, index: u64, attempt: u64) -> Pcg64 {
 /// The generator for something that is drawn once.
 pub(crate) fn of(seed: u64, purpose: Purpose) -> Pcg64 {
     keyed(seed, purpose.stream())
-}
-
-/// The generator of a text that goes by the name `name`.
-pub(crate) fn of_block(seed: u64, name: u64) -> Pcg64 {
-    // Rows and blocks of equal numbers must not begin alike.
-    keyed(seed ^ 0x626C_6F63_6B73_0000, name)
 }
 
 /// The seed is hashed first: rows 0, 1, 2 of seed 7 must not be rows 1, 2, 3 of seed 6.
@@ -64,6 +61,7 @@ mod tests {
             }
             assert!(firsts.insert(of(seed, Purpose::Order).next_u64()));
             assert!(firsts.insert(of(seed, Purpose::Prefix(0)).next_u64()));
+            assert!(firsts.insert(of(seed, Purpose::Blocks).next_u64()));
         }
     }
 }

@@ -34,11 +34,12 @@ use records::{Error, Exit, Output, Prompt, Result};
 
 pub use args::{
     Args, BurstGptArgs, Command, Common, CustomArgs, Dataset, ExportArgs, Likeness, PrefixRepetitionArgs,
-    RandomArgs, Ratios, ShareGptArgs, SonnetArgs, TraceArgs, TraceFormat,
+    RandomArgs, Ratios, ShareGptArgs, SonnetArgs, TraceArgs,
 };
 pub use export::Tool;
 pub use like::Like;
 pub use tokens::Tokens;
+pub use trace::Format;
 
 use crate::{
     burstgpt::BurstGpt, custom::Custom, limit::Limit, prefix_repetition::PrefixRepetition, random::Random,

@@ -40,8 +40,17 @@ impl<'a> Sampler<'a> {
         if length == 0 {
             return Ok(Vec::new());
         }
-        let (text, _) = self.text_after(&[], index, length, rng)?;
-        self.tokens.encode(&text)
+        Ok(self.drawn_after(&[], index, length, rng)?.1)
+    }
+
+    /// The text of `ids`, of exactly as many tokens. Where they do not survive encoding, tokens at the end change.
+    pub(crate) fn text_of(&self, ids: &[u32], rng: &mut Pcg64) -> Result<String> {
+        for _ in 0..ATTEMPTS {
+            if let Some((text, _)) = self.corrected(&[], ids.to_vec(), ids.len(), rng)? {
+                return Ok(text);
+            }
+        }
+        Err(no_text(ids.len()))
     }
 
     /// The prefix and `count` tokens more, with the length of both.
@@ -60,6 +69,18 @@ impl<'a> Sampler<'a> {
         count: usize,
         rng: &mut Pcg64,
     ) -> Result<(String, u64)> {
+        let (text, ids) = self.drawn_after(prefix, index, count, rng)?;
+        Ok((text, ids.len() as u64))
+    }
+
+    /// The same with the tokens themselves.
+    fn drawn_after(
+        &self,
+        prefix: &[u32],
+        index: u64,
+        count: usize,
+        rng: &mut Pcg64,
+    ) -> Result<(String, Vec<u32>)> {
         let length = prefix.len() + count;
         let pool = self.pool.ids();
         let first = pool[(index % pool.len() as u64) as usize];
@@ -67,13 +88,11 @@ impl<'a> Sampler<'a> {
             let mut ids = prefix.to_vec();
             ids.extend((attempt == 0).then_some(first));
             self.fill(&mut ids, length, rng);
-            if let Some(text) = self.corrected(prefix, ids, length, rng)? {
-                return Ok((text, length as u64));
+            if let Some(drawn) = self.corrected(prefix, ids, length, rng)? {
+                return Ok(drawn);
             }
         }
-        Err(Error::usage(format!(
-            "--tokenizer: no text of exactly {length} tokens was found in {ATTEMPTS} attempts; ask for another length"
-        )))
+        Err(no_text(length))
     }
 
     /// Draws tokens until there are `length`.
@@ -84,15 +103,15 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// The text of `ids`, changed until it encodes to `length` tokens of which the first are `prefix`; `None` if it
-    /// will not.
+    /// The text of `ids` and its tokens, changed until it encodes to `length` tokens of which the first are `prefix`;
+    /// `None` if it will not.
     fn corrected(
         &self,
         prefix: &[u32],
         mut ids: Vec<u32>,
         length: usize,
         rng: &mut Pcg64,
-    ) -> Result<Option<String>> {
+    ) -> Result<Option<(String, Vec<u32>)>> {
         for _ in 0..CORRECTIONS {
             let text = self.tokens.decode(&ids)?;
             ids = self.tokens.encode(&text)?;
@@ -102,11 +121,17 @@ impl<'a> Sampler<'a> {
             let drawn = ids.len();
             ids.retain(|&id| !self.tokens.is_added(id));
             if ids.len() == drawn && drawn == length {
-                return Ok(Some(text));
+                return Ok(Some((text, ids)));
             }
             ids.truncate(length);
             self.fill(&mut ids, length, rng);
         }
         Ok(None)
     }
+}
+
+fn no_text(length: usize) -> Error {
+    Error::usage(format!(
+        "--tokenizer: no text of exactly {length} tokens was found in {ATTEMPTS} attempts; ask for another length"
+    ))
 }

@@ -105,6 +105,32 @@ fn an_open_loop_keeps_its_schedule_under_a_cap() {
 }
 
 #[test]
+fn a_traces_requests_are_due_when_they_were_recorded() {
+    let sim = Sim::start(&["--preset", "fixed", "--ttft-ms", "5", "--tpot-ms", "1"]);
+    let script = format!(
+        "set -o pipefail
+         printf '{{\"timestamp\": %s, \"input_length\": 40, \"output_length\": 3, \"hash_ids\": [1, 2, 3]}}\\n' \
+             1700000000000 1700000000000.25 1700000000090 1700000000200.001 |
+         gen-dataset trace --block-size 16 | tee rows.jsonl |
+         fire-requests --base-url {} --ignore-eos",
+        sim.url
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(bash(&script).current_dir(folder.path()));
+    assert!(output.status.success(), "{}", err(&output));
+    let given = field(&rows(&fs::read_to_string(folder.path().join("rows.jsonl")).unwrap()), "at_us");
+    assert_eq!(given, [0.0, 250.0, 90_000.0, 200_001.0]);
+    let mut timings = of_kind(&out(&output), "timing");
+    timings.sort_by_key(|row| row["id"].as_str().map(str::to_owned));
+    assert_eq!(field(&timings, "scheduled_us"), given);
+    for row in &timings {
+        assert_eq!((&row["outcome"], &row["output_tokens"]), (&"ok".into(), &3.into()), "{row}");
+        let (due, sent) = (row["scheduled_us"].as_f64(), row["sent_us"].as_f64());
+        assert!(sent >= due, "sent before it was due: {row}");
+    }
+}
+
+#[test]
 fn warm_up_rows_are_written_but_not_measured() {
     let sim = Sim::start(&["--preset", "fixed", "--ttft-ms", "30", "--tpot-ms", "1"]);
     let flags = "--num-warmups 3 --max-concurrency 1 --ignore-eos";

@@ -30,7 +30,9 @@ fn every_console_block_does_what_it_shows() {
         let text = parts.next().unwrap_or_default().trim_end_matches(MARK);
         let (text, status) = text.trim_end().rsplit_once('\n').unwrap_or(("", text.trim_end()));
         let next = steps.get(at + 1).map_or("", |next| next.command.as_str());
-        if status != "0" && next != "echo $?" {
+        // `head` may leave before the stage ahead of it has written all: its signal is no failure.
+        let fine = status == "0" || (status == "141" && step.command.contains("| head"));
+        if !fine && next != "echo $?" {
             faults.push(format!("README.md:{}: exit {status}: {}\n{text}", step.line, step.command));
         } else if !step.output.is_empty() && !alike(&step.output, text) {
             let wanted = step.output.join("\n");

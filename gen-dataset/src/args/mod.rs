@@ -23,7 +23,7 @@ pub use self::{
     random::{RandomArgs, Ratios},
     sharegpt::ShareGptArgs,
     sonnet::SonnetArgs,
-    trace::{TraceArgs, TraceFormat},
+    trace::TraceArgs,
 };
 
 const EXAMPLES: &str = "\
@@ -37,7 +37,7 @@ Examples:
   gen-dataset sharegpt ShareGPT_V3_unfiltered_cleaned_split.json --num-prompts 500 | fire-requests";
 
 /// Most tokens a length may ask for: beyond any model's context, and small enough to be made.
-pub(super) const MOST_TOKENS: u64 = 1 << 24;
+pub(crate) const MOST_TOKENS: u64 = 1 << 24;
 
 /// Write prompts for an LLM benchmark as JSON lines
 #[derive(Parser)]
