@@ -77,8 +77,9 @@ impl<'a> Sonnet<'a> {
     /// The prefix and lines drawn at random, cut to length; `None` if that cannot be had with these lines.
     fn text(&self, index: u64, draw: u64) -> Result<Option<String>> {
         let mut rng = generator::of_row(self.seed, index, draw);
-        // A break after a sign would merge with it.
-        for joint in ["\n", " "] {
+        // A break after a sign would merge with it; and where it is all there is room for, prompts would repeat.
+        let joints = if draw < ATTEMPTS { ["\n", " "] } else { [" ", "\n"] };
+        for joint in joints {
             let mut text = self.prefix.clone();
             let mut more = if text.is_empty() { "" } else { joint };
             // A line has tokens enough that a few are too many; each round doubles what was too little.
