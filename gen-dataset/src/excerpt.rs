@@ -17,9 +17,18 @@ pub(crate) fn beginning(tokens: &Tokens, text: &str, count: usize) -> Result<Opt
     if ids.len() < count {
         return Ok(None);
     }
-    let near = tokens.decode(&ids[..count])?.len().min(text.len());
+    let end = tokens.decode(&ids[..count])?.len().min(text.len());
+    match near(tokens, text, count, end)? {
+        // Tokens of a normal form, or of less than the whole text, say nothing of where in it they end.
+        None => near(tokens, text, count, bisected(tokens, text, count)?),
+        found => Ok(found),
+    }
+}
+
+/// The same, no further than [`REACH`] from byte `end`.
+fn near(tokens: &Tokens, text: &str, count: usize, end: usize) -> Result<Option<(String, Vec<u32>)>> {
     for distance in 0..REACH {
-        for at in [near.saturating_sub(distance), near + distance] {
+        for at in [end.saturating_sub(distance), end + distance] {
             if !text.is_char_boundary(at) {
                 continue;
             }
@@ -30,6 +39,21 @@ pub(crate) fn beginning(tokens: &Tokens, text: &str, count: usize) -> Result<Opt
         }
     }
     Ok(None)
+}
+
+/// A byte before which there are about `count` tokens.
+fn bisected(tokens: &Tokens, text: &str, count: usize) -> Result<usize> {
+    let (mut low, mut high) = (0, text.len());
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        let Some(begin) = (low..=middle).rev().find_map(|at| text.get(..at)) else { break };
+        if tokens.encode(begin)?.len() < count {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(high)
 }
 
 #[cfg(test)]

@@ -68,7 +68,8 @@ impl<'a> Sonnet<'a> {
             }
         }
         Err(Error::usage(format!(
-            "--input-len {}: no prompt of exactly that length was found in {ATTEMPTS} attempts; try another",
+            "--input-len {}: no prompt of exactly that length was found in {ATTEMPTS} attempts; try another \
+             length, or another text",
             self.input_len
         )))
     }
@@ -76,21 +77,29 @@ impl<'a> Sonnet<'a> {
     /// The prefix and lines drawn at random, cut to length; `None` if that cannot be had with these lines.
     fn text(&self, index: u64, draw: u64) -> Result<Option<String>> {
         let mut rng = generator::of_row(self.seed, index, draw);
-        // A break after a sign would merge with it.
-        for joint in ["\n", " "] {
+        // A break after a sign would merge with it; and where it is all there is room for, prompts would repeat.
+        let joints = if draw < ATTEMPTS { ["\n", " "] } else { [" ", "\n"] };
+        for joint in joints {
             let mut text = self.prefix.clone();
             let mut more = if text.is_empty() { "" } else { joint };
             // A line has tokens enough that a few are too many; each round doubles what was too little.
             let mut wanted = (self.input_len - self.prefix_ids.len()) / 8 + 1;
+            let mut before = self.prefix_ids.len();
             loop {
                 for _ in 0..wanted {
                     text.push_str(more);
                     text.push_str(&self.lines[rng.random_range(0..self.lines.len())]);
                     more = "\n";
                 }
-                if self.tokens.encode(&text)?.len() > self.input_len {
+                let length = self.tokens.encode(&text)?.len();
+                if length > self.input_len {
                     break;
                 }
+                // A tokenizer may drop all that it doesn't know, or make one token of it however long.
+                if length <= before {
+                    return Ok(None);
+                }
+                before = length;
                 wanted *= 2;
             }
             let cut = excerpt::beginning(self.tokens, &text, self.input_len)?;
@@ -152,4 +161,58 @@ fn prefix(tokens: &Tokens, lines: &[String], length: usize) -> Result<(String, V
             "--prefix-len {length}: the text has no beginning of exactly that length; try another"
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::{Args, Command, Dataset};
+
+    /// The first rows of a text, or why there are none.
+    fn rows(tokens: &Tokens, text: &str, flags: &str) -> std::result::Result<Vec<Prompt>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("text");
+        std::fs::write(&file, text).unwrap();
+        let words = ["gen-dataset", "sonnet", file.to_str().unwrap()];
+        let args = Args::parse_from(words.into_iter().chain(flags.split(' ')));
+        let Command::Dataset(Dataset::Sonnet(args)) = args.command else { panic!("not sonnet") };
+        let made = Sonnet::open(&args, tokens).and_then(|mut sonnet| sonnet.batch(u64::MAX));
+        made.map(Option::unwrap_or_default).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn texts_of_any_script_and_form_are_cut_exactly() {
+        let tokens = Tokens::load("qwen3").unwrap();
+        // The last is in a normal form (NFD) that takes three times the bytes of the one Qwen3 counts by.
+        for text in [
+            "a\n",
+            "\u{FEFF}日本\n\n  語\r\n",
+            &"\u{1112}\u{1161}\u{11AB} \u{1100}\u{1173}\u{11AF}\n".repeat(9),
+        ] {
+            let rows = rows(&tokens, text, "--input-len 300 --prefix-len 150 --num-prompts 5").unwrap();
+            assert_eq!(rows.len(), 5);
+            for row in rows {
+                assert_eq!(tokens.count(row.prompt.as_deref().unwrap()).unwrap(), 300, "{text}");
+                assert_eq!(row.prompt_tokens, Some(300));
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_without_tokens_is_refused() {
+        let letters = r#"{"version":"1.0","added_tokens":[],"normalizer":null,"pre_tokenizer":null,"post_processor":null,
+            "decoder":{"type":"Fuse"},"model":{"type":"BPE","unk_token":UNK,"fuse_unk":true,"byte_fallback":false,
+            "vocab":{"a":0,"?":1},"merges":[]}}"#;
+        for unknown in ["null", "\"?\""] {
+            let tokens = Tokens::from_json("letters", letters.replace("UNK", unknown).as_bytes()).unwrap();
+            let refused = rows(&tokens, "日本\n語\n", "--input-len 9 --prefix-len 0").unwrap_err();
+            assert!(refused.starts_with("--input-len 9: no prompt of exactly that length"), "{refused}");
+        }
+        let tokens = Tokens::load("qwen3").unwrap();
+        assert!(
+            rows(&tokens, " \n\n", "--input-len 9 --prefix-len 0").unwrap_err().contains("no lines to take")
+        );
+    }
 }

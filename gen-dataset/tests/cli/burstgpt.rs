@@ -60,6 +60,13 @@ fn faults_are_said_with_their_place() {
         ),
         ("burstgpt - --log-type x", format!("{header}\n2,x,3,3\n"), "no column `Log Type`"),
         ("burstgpt -", format!("{header}\n2,x,0,3\n"), "no row to write"),
+        (
+            "burstgpt - --model X",
+            format!("{header}\n2,x,3,3\n"),
+            "no row to write: stdin: none of 1 requests has --model 'X'",
+        ),
+        ("burstgpt -", format!("{header}\r\n2,x,3\r\n"), "stdin:2: 3 columns where the header has 4"),
+        ("burstgpt -", format!("{header}\n2,x,99999999999,3\n"), "stdin:2: column `Request tokens`"),
     ] {
         tool.run_with(words, &input).refused(part);
     }
