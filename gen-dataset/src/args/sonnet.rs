@@ -11,7 +11,7 @@ use super::{Common, MOST_TOKENS};
 pub(super) const HELP: &str = "\
 A prompt is an instruction and the first lines of the text, cut to --prefix-len tokens and the same in every row, then \
 lines drawn at random, the last one cut so that the whole has exactly --input-len tokens. Row i depends on --seed and i \
-alone, and all prompts differ.
+alone; prompts differ as long as the text has lines for it.
 
 The flags have the names and defaults of vLLM's dataset of that name (in 0.11); its prompts are of about that length \
 and of another text, so that there is no --like.
