@@ -23,7 +23,8 @@ impl Pool {
     pub(crate) fn new(tokens: &Tokens, seed: u64) -> Result<Self> {
         let mut candidates = tokens.base_ids();
         candidates.shuffle(&mut generator::of(seed, Purpose::Order));
-        let words = passing(&candidates, |id| tokens.may_be_word(id) && is_word(tokens, id));
+        let words =
+            passing(&candidates, |id| tokens.is_word(id).unwrap_or_else(|| reads_as_word(tokens, id)));
         if words.len() >= FEW {
             return Ok(Self(words));
         }
@@ -49,7 +50,7 @@ fn passing(candidates: &[u32], pass: impl Fn(u32) -> bool + Sync) -> Vec<u32> {
 }
 
 /// Twice in a row, it reads as two equal words with a space between, and encodes to itself twice.
-fn is_word(tokens: &Tokens, id: u32) -> bool {
+pub(crate) fn reads_as_word(tokens: &Tokens, id: u32) -> bool {
     let twice = [id, id];
     let Ok(text) = tokens.decode(&twice) else { return false };
     let Some((one, other)) = text.trim_start().split_once(' ') else { return false };

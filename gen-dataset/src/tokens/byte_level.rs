@@ -10,7 +10,7 @@ use unicode_normalization_alignments::{IsNormalized, UnicodeNormalization, is_nf
 use super::{
     alphabet,
     cache::Cache,
-    classes::Classes,
+    classes::{Class, Classes},
     file::{File, Manner},
     merges::Merges,
 };
@@ -71,6 +71,28 @@ impl ByteLevel {
     pub(super) fn ids(&self, names: &[String]) -> HashSet<u32> {
         let names: HashSet<Vec<u8>> = names.iter().map(|name| bytes_of(name)).collect();
         (0..self.pieces.count()).filter(|id| names.contains(self.piece(*id))).collect()
+    }
+
+    /// Whether `id` is a space and letters that no pattern takes apart, and encodes to itself.
+    pub(super) fn is_word(&self, id: u32) -> bool {
+        let piece = self.piece(id);
+        let Some(Ok(word)) = piece.strip_prefix(b" ").map(std::str::from_utf8) else { return false };
+        let classes = Classes::get();
+        !word.is_empty()
+            && word.chars().all(|c| classes.of(c) == Class::Letter)
+            && (!self.manner.nfc || classes.is_plain(word))
+            && !self.markers.are_in(word)
+            && !self.normalized_markers.are_in(word)
+            && self.is_one_token(piece, id)
+    }
+
+    fn is_one_token(&self, piece: &[u8], id: u32) -> bool {
+        let mut ids = Vec::new();
+        match self.whole.get(piece) {
+            Some(whole) => ids.push(*whole),
+            None => self.merges.encode(piece, &mut ids),
+        }
+        ids == [id]
     }
 
     /// The tokens of `text`.
@@ -172,6 +194,11 @@ impl Markers {
         }
         let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(contents).ok()?;
         Some(Self { finder: Some(finder), ids })
+    }
+
+    /// Whether there is one in `text`. One that a space would complete is looked for as well.
+    fn are_in(&self, text: &str) -> bool {
+        self.finder.as_ref().is_some_and(|finder| finder.is_match(&format!(" {text} {text} ")))
     }
 
     /// Appends the tokens found in `text` to `out`; what lies between goes to `rest`.
