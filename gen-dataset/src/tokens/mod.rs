@@ -10,8 +10,7 @@ mod file;
 mod merges;
 mod split;
 
-use std::collections::HashSet;
-
+use hashbrown::HashSet;
 use records::{Error, Result};
 use serde_json::Value;
 use tokenizers::{PostProcessor, Tokenizer};
@@ -56,7 +55,9 @@ impl Tokens {
     }
 
     fn byte_level(json: &[u8]) -> Option<Self> {
-        let file: File = serde_json::from_slice(json).ok()?;
+        // Checked once, and not string by string.
+        let json = std::str::from_utf8(json).ok()?;
+        let file: File = serde_json::from_str(json).ok()?;
         let added = file.added_tokens.iter().map(|token| token.id).collect();
         let special = file.added_tokens.iter().filter(|token| token.special).map(|token| token.id).collect();
         let engine = ByteLevel::new(&file)?;

@@ -128,7 +128,7 @@ fn the_rows_of_a_seed_stay_the_same() {
     let second = r#"{"kind":"prompt","v":1,"id":"p-1","workload":"w","prompt":"fa za ma to","prompt_tokens":4,"max_tokens":98}"#;
     assert_eq!(tool.run(&flags).out, format!("{first}\n{second}\n"));
     let qwen3 = tool.rows("random --input-len 3 --num-prompts 1 --seed 42");
-    assert_eq!(qwen3[0].prompt.as_deref(), Some(" Bedroom Yu Rt"));
+    assert_eq!(qwen3[0].prompt.as_deref(), Some(" Bedroom meanings Rt"));
 }
 
 /// Fault G08: the range ratio gives lengths of zero, or means the opposite.
