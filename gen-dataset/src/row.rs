@@ -1,14 +1,13 @@
 //! One line of a `custom` file.
 
-use records::{AnyRecord, Kind, Prompt};
+use records::Prompt;
 use serde_json::Value;
 
 use crate::foreign::{self, Foreign};
 
 /// Whether a line is a record of a kind that is not these tools', which only passes by.
 pub(crate) fn passes_by(line: &str) -> bool {
-    line.contains("\"kind\"")
-        && Kind::of(line).is_ok_and(|kind| !kind.name().is_empty() && !AnyRecord::knows(kind.name()))
+    line.contains("\"kind\"") && Prompt::from_row(line) == Ok(None)
 }
 
 /// Reads a line in our format or another tool's; the problem, if there is one, says the remedy.

@@ -2,10 +2,7 @@
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
-use serde::{
-    Deserialize, Deserializer, Serialize,
-    de::{self, IgnoredAny},
-};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Map, Value};
 
 use crate::{AnyRecord, Kind, Micros, Record};
@@ -41,6 +38,19 @@ const BODY_FIELDS: [&str; 28] = [
     "top_k",
     "top_logprobs",
     "top_p",
+];
+
+/// Fields of other tools' rows that change a request and have no place in ours, and what to do about them.
+const HOMELESS: [(&[&str], &str); 3] = [
+    (
+        &["image", "images", "audio", "audios", "video", "videos"],
+        "write the request as `messages`, which hold it as a part",
+    ),
+    (&["system", "system_prompt"], "write the request as `messages`, this as the first of them"),
+    (
+        &["timestamp", "relative_timestamp", "delay"],
+        "call it `at_us`, in µs from the run's start, or delete it",
+    ),
 ];
 
 /// One request to fire. Either `prompt` or `messages` is present.
@@ -96,12 +106,20 @@ impl Prompt {
             name if AnyRecord::knows(name) => {
                 return Err(format!("a {name} record, not a prompt; give rows with `prompt` or `messages`"));
             }
-            _ => return Ok(None),
+            name => {
+                let fields = fields(line)?;
+                return match ["prompt", "messages"].iter().find(|field| fields.contains_key(**field)) {
+                    Some(field) => Err(format!(
+                        "a `{field}`, but `kind` is \"{name}\", which says that it is none; give `kind` another name"
+                    )),
+                    None => Ok(None),
+                };
+            }
         }
         let row = Self::from_line(line)?;
-        let fields: IndexMap<String, IgnoredAny> =
-            serde_json::from_str(line).map_err(|error| error.to_string())?;
+        let fields = fields(line)?;
         Self::refuse_body_fields(fields.keys().map(String::as_str))?;
+        refuse_homeless(&fields)?;
         match (&row.prompt, &row.messages) {
             (None, None) => Err("no `prompt` or `messages`; give the row one of them".to_owned()),
             (Some(_), Some(_)) => Err("both `prompt` and `messages`; leave one of them out".to_owned()),
@@ -127,6 +145,24 @@ impl Prompt {
             None => Ok(()),
         }
     }
+}
+
+fn fields(line: &str) -> Result<IndexMap<String, Value>, String> {
+    serde_json::from_str(line).map_err(|error| error.to_string())
+}
+
+/// A time that is no number is a remark on the row, and none of its request.
+fn refuse_homeless(fields: &IndexMap<String, Value>) -> Result<(), String> {
+    for (names, remedy) in HOMELESS {
+        let given = |name: &str| match fields.get(name) {
+            None | Some(Value::Null) => false,
+            Some(value) => value.is_number() || !["timestamp", "relative_timestamp", "delay"].contains(&name),
+        };
+        if let Some(name) = names.iter().find(|name| given(name)) {
+            return Err(format!("`{name}` would be lost; {remedy}"));
+        }
+    }
+    Ok(())
 }
 
 fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
@@ -162,6 +198,18 @@ mod tests {
             (
                 r#"{"prompt":"x","temperature":0.5}"#,
                 "`temperature` would be lost; put it into the row's `extra_body`: {\"temperature\":…}",
+            ),
+            (
+                r#"{"prompt":"x","image":"a.png"}"#,
+                "`image` would be lost; write the request as `messages`, which hold it as a part",
+            ),
+            (
+                r#"{"prompt":"x","timestamp":5}"#,
+                "`timestamp` would be lost; call it `at_us`, in µs from the run's start, or delete it",
+            ),
+            (
+                r#"{"kind":"math","prompt":"x"}"#,
+                "a `prompt`, but `kind` is \"math\", which says that it is none; give `kind` another name",
             ),
             (
                 r#"{"prompt":"x","max_completion_tokens":5}"#,

@@ -25,9 +25,13 @@ pub(super) fn row(row: &mut Prompt, output: u64) -> Value {
     Value::Object(fields)
 }
 
-/// Times are kept only by its fixed schedule.
+/// Times are kept only by its fixed schedule, which would move the first to 0 unless it is told where to start.
 pub(super) fn command(tally: &Tally) -> String {
-    let order = if tally.timed > 0 { "--fixed-schedule" } else { "--dataset-sampling-strategy sequential" };
+    let order = if tally.timed > 0 {
+        "--fixed-schedule --fixed-schedule-start-offset 0"
+    } else {
+        "--dataset-sampling-strategy sequential"
+    };
     format!(
         "aiperf profile --input-file FILE.jsonl --custom-dataset-type mooncake_trace --endpoint-type {} {order} \
          --request-count {}",

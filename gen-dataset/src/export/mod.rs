@@ -50,6 +50,11 @@ fn row(tool: Tool, line: &str, tally: &mut Tally) -> std::result::Result<String,
         "no `max_tokens` of 1 or more, which the other tool would choose itself; `gen-dataset custom --output-len` \
          gives rows one",
     )?;
+    if row.prompt.as_deref() == Some("") || row.messages.as_ref().is_some_and(Vec::is_empty) {
+        return Err(
+            "the prompt is empty; a server would refuse it, and other tools may pass over it".to_owned()
+        );
+    }
     tally.see(&row);
     if tool == Tool::Aiperf && ![0, tally.rows].contains(&tally.timed) {
         return Err("some rows have an `at_us` and some have none, but aiperf's schedule is one for all; give all of \
@@ -117,6 +122,9 @@ mod tests {
         for tool in Tool::value_variants() {
             for line in [r#"{"prompt":"x"}"#, r#"{"prompt":"x","max_tokens":0}"#] {
                 assert!(exported(*tool, line).unwrap_err().starts_with("no `max_tokens`"), "{tool}");
+            }
+            for line in [r#"{"prompt":"","max_tokens":2}"#, r#"{"messages":[],"max_tokens":2}"#] {
+                assert!(exported(*tool, line).unwrap_err().starts_with("the prompt is empty"), "{tool}");
             }
         }
     }

@@ -155,6 +155,16 @@ mod tests {
     }
 
     #[test]
+    fn a_system_prompt_is_no_question() {
+        let turns =
+            r#"[{"from":"system","value":"s"},{"from":"human","value":"a"},{"from":"gpt","value":"b"}]"#;
+        let read = read(&format!("{{\"conversations\":{turns}}}")).unwrap().unwrap();
+        let messages = r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":"a"}]}"#;
+        let row = Prompt::from_row(messages).unwrap().unwrap();
+        assert_eq!(read, Foreign { row, answer: Some("b".to_owned()) });
+    }
+
+    #[test]
     fn our_own_rows_are_left_alone() {
         for line in [
             r#"{"prompt":"a","output_tokens":3,"category":"math","timestamp":"today"}"#,
@@ -211,6 +221,10 @@ mod tests {
             (
                 r#"{"conversations":[{"value":"a"},{"value":"b"}],"max_tokens":5}"#,
                 "both `conversations`, whose answer gives the output length, and `max_tokens`",
+            ),
+            (
+                r#"{"conversations":[{"from":"gpt","value":"a"},{"from":"human","value":"b"}]}"#,
+                "`conversations[0]` is no user's; begin with the question",
             ),
             (r#"{"messages":[],"max_completion_tokens":1,"model":"m"}"#, "`model` would be lost"),
         ] {
