@@ -26,6 +26,7 @@ impl Pool {
         let words =
             passing(&candidates, |id| tokens.is_word(id).unwrap_or_else(|| reads_as_word(tokens, id)));
         if words.len() >= FEW {
+            tokens.remember(&words);
             return Ok(Self(words));
         }
         let whole = passing(&candidates, |id| is_whole(tokens, id));

@@ -1,6 +1,9 @@
 //! Byte-level BPE (GPT-2, Llama 3, Qwen …), several times as fast as the `tokenizers` crate and equal to it.
 
-use std::{borrow::Cow, sync::Mutex};
+use std::{
+    borrow::Cow,
+    sync::{Mutex, OnceLock},
+};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use hashbrown::{HashMap, HashSet};
@@ -21,6 +24,8 @@ pub(super) struct ByteLevel {
     merges: Merges,
     /// Of whole pieces that are tokens, where the file says that these need no merging.
     whole: HashMap<Vec<u8>, u32>,
+    /// Of pieces that are known to become one token.
+    words: OnceLock<HashMap<Vec<u8>, u32>>,
     /// Searched before the text is normalized.
     markers: Markers,
     /// Searched in the normalized text.
@@ -43,6 +48,7 @@ impl ByteLevel {
         Some(Self {
             merges,
             whole,
+            words: OnceLock::new(),
             markers: Markers::new(added(false).map(|token| (token.content.to_string(), token.id)))?,
             normalized_markers: Markers::new(added(true).map(|token| (nfc(&token.content), token.id)))?,
             vocab_size: u32::try_from(ids.len()).ok()?,
@@ -86,6 +92,11 @@ impl ByteLevel {
             && self.is_one_token(piece, id)
     }
 
+    /// Merges these [words](Self::is_word) no more: text is going to be made of them.
+    pub(super) fn remember(&self, words: &[u32]) {
+        self.words.get_or_init(|| words.iter().map(|id| (self.piece(*id).to_vec(), *id)).collect());
+    }
+
     fn is_one_token(&self, piece: &[u8], id: u32) -> bool {
         let mut ids = Vec::new();
         match self.whole.get(piece) {
@@ -110,9 +121,10 @@ impl ByteLevel {
     }
 
     fn encode_part(&self, part: &str, cache: &mut Cache, out: &mut Vec<u32>) {
+        let words = self.words.get();
         for piece in self.manner.pattern.pieces(part) {
             let piece = piece.as_bytes();
-            match self.whole.get(piece) {
+            match self.whole.get(piece).or_else(|| words?.get(piece)) {
                 Some(id) => out.push(*id),
                 None => cache.encode(piece, out, |out| self.merges.encode(piece, out)),
             }

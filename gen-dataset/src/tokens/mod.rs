@@ -181,6 +181,13 @@ impl Tokens {
         }
     }
 
+    /// Prepares for text that is made of `words`, each of which [is one](Self::is_word).
+    pub(crate) fn remember(&self, words: &[u32]) {
+        if let Engine::ByteLevel(engine) = &self.engine {
+            engine.remember(words);
+        }
+    }
+
     /// Whether `id` is a marker such as `<unk>` or `[UNK]` that the file does not list as an added token.
     pub(crate) fn is_marker(&self, id: u32) -> bool {
         match &self.engine {
