@@ -13,6 +13,9 @@ use crate::body::Template;
 /// Rows read ahead: enough for bursts, few enough that long prompts do not fill the memory.
 const AHEAD: usize = 64;
 
+/// Most words a dataset may have drawn from NumPy's generator: they are drawn again before the run, in some seconds.
+const MOST_WORDS: u64 = 1 << 30;
+
 /// A row, ready to be sent.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Row {
@@ -162,6 +165,9 @@ impl Reader {
     fn row(&mut self, mut prompt: Prompt) -> std::result::Result<Row, String> {
         let id = prompt.id.take().unwrap_or_else(|| self.count.to_string());
         self.count += 1;
+        if let Some(words) = prompt.numpy_words.filter(|words| *words > MOST_WORDS) {
+            return Err(format!("`numpy_words` is {words}; no dataset draws more than {MOST_WORDS}"));
+        }
         self.hash.update(hashed(&id, &prompt)?);
         Ok(Row {
             request_id: self.request_id(&id)?,
