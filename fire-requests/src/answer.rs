@@ -3,8 +3,9 @@
 use records::{EventKind, Events, Micros, Outcome};
 
 use crate::{
-    api::{Api, Usage},
+    api::{Api, Event, Seen, Usage},
     failure::Failure,
+    likeness::Likeness,
 };
 
 /// What a stream said.
@@ -18,11 +19,22 @@ pub(crate) struct Answer {
     pub(crate) finish_reason: Option<String>,
     /// The server's last word on token counts.
     pub(crate) usage: Usage,
+    seen: Seen,
+    likeness: Likeness,
     done: bool,
     failure: Option<Failure>,
 }
 
 impl Answer {
+    /// Makes room for an answer of this many tokens, so that none is made while it is read.
+    pub(crate) fn expect(&mut self, tokens: Option<u64>) {
+        /// Longer answers grow as they come.
+        const MOST: u64 = 1 << 14;
+        let events = tokens.unwrap_or_default().min(MOST) as usize;
+        self.times.reserve(events);
+        self.letters.reserve(events);
+    }
+
     /// Takes the data of an event that was read at `time`. What follows the end is passed
     /// over, and so is an event without data, which keeps a connection alive.
     pub(crate) fn event(&mut self, api: &dyn Api, time: Micros, data: &[u8]) {
@@ -33,12 +45,16 @@ impl Answer {
             self.done = true;
             return self.push(time, EventKind::Done);
         }
-        match api.read(data) {
+        if let Some((kind, text)) = self.likeness.find(data) {
+            self.seen.text_bytes += text.len();
+            return self.push(time, kind);
+        }
+        match api.read(data, &self.seen) {
             Ok(event) => {
-                self.push(time, event.kind);
-                self.finish_reason = event.finish_reason.or(self.finish_reason.take());
-                self.count(event.usage);
-                self.failure = event.error.map(|message| Failure::new(Outcome::ErrorEvent, message));
+                if api.is_stateless() {
+                    self.likeness.learn(data, &event);
+                }
+                self.take(time, event);
             }
             Err(error) => {
                 let shown = String::from_utf8_lossy(&data[..data.len().min(80)]);
@@ -46,6 +62,15 @@ impl Answer {
                 self.failure = Some(Failure::new(Outcome::Protocol, message));
             }
         }
+    }
+
+    fn take(&mut self, time: Micros, event: Event<'_>) {
+        self.push(time, event.kind);
+        self.seen.text_bytes += event.text.map_or(0, |text| text.len());
+        self.finish_reason = event.finish_reason.or(self.finish_reason.take());
+        self.count(event.usage);
+        self.done = event.ends;
+        self.failure = event.error.map(|message| Failure::new(Outcome::ErrorEvent, message));
     }
 
     /// Whether nothing more is to be expected: the end marker came, or the answer failed.
@@ -103,6 +128,7 @@ impl Answer {
         self.usage.prompt = usage.prompt.or(self.usage.prompt);
         self.usage.output = usage.output.or(self.usage.output);
         self.usage.cached = usage.cached.or(self.usage.cached);
+        self.seen.output_tokens = self.usage.output;
     }
 }
 

@@ -1,9 +1,13 @@
 //! The command line.
 
-use std::{num::NonZeroU32, path::PathBuf, time::Duration};
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    path::PathBuf,
+    time::Duration,
+};
 
 use clap::{ArgAction, Parser, builder::PossibleValuesParser, builder::TypedValueParser};
-use hyper::header::{HeaderName, HeaderValue};
+use http::header::{HeaderName, HeaderValue};
 use records::Rate;
 use serde_json::{Map, Value};
 
@@ -125,6 +129,13 @@ pub struct Args {
     /// Seconds until a request is given up, its connection included. Default: never
     #[arg(long, value_name = "SECS", value_parser = some_seconds)]
     pub request_timeout: Option<Duration>,
+    /// Seconds of silence, from the request's last byte or the answer's last one so far, until a request is given up.
+    /// Default: never
+    #[arg(long, value_name = "SECS", value_parser = some_seconds)]
+    pub idle_timeout: Option<Duration>,
+    /// Threads that send and receive. Default: one a core, up to 8
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
     /// Seconds to wait for requests in flight after the first Ctrl-C
     #[arg(long, default_value = "30", value_name = "SECS", value_parser = seconds)]
     pub grace: Duration,

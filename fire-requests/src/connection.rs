@@ -1,127 +1,187 @@
-//! One HTTP/1.1 connection, driven by whoever waits for it: nothing stands between a read and its reader.
+//! One HTTP/1.1 connection, read and written by whoever waits for it: nothing stands between a read and its reader.
 
 use std::{
-    future::{Future, poll_fn},
-    io,
-    pin::{Pin, pin},
+    cell::RefCell,
+    future::poll_fn,
+    io::{self, IoSlice},
+    net::SocketAddr,
+    pin::Pin,
     sync::Arc,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, Waker, ready},
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::{
-    Request, Response,
-    body::{Frame, Incoming},
-    client::conn::http1,
-};
-use hyper_util::rt::TokioIo;
 use records::Outcome;
 use rustls::{ClientConfig, pki_types::ServerName};
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+};
 use tokio_rustls::TlsConnector;
 
 use crate::{
     failure::Failure,
-    stream::{Stamped, Stamps, Stream},
+    stream::{Arrival, Socket, Stamped, Stream},
     target::Target,
     tls,
 };
 
-type Driver = http1::Connection<TokioIo<Stream>, Full<Bytes>>;
+/// What one read can take. A thread's connections share one such buffer, so that it stays in the cache and ten
+/// thousand streams cost no memory.
+const BUFFER: usize = 1 << 16;
+
+thread_local! {
+    static READ: RefCell<Vec<u8>> = RefCell::new(vec![0; BUFFER]);
+}
 
 /// An open connection.
 pub(crate) struct Connection {
-    sender: http1::SendRequest<Full<Bytes>>,
-    /// Does the reading and writing whenever it is polled; none once the connection is closed.
-    driver: Option<Pin<Box<Driver>>>,
-    stamps: Arc<Stamps>,
+    stream: Stream,
+    /// What is still to be written of the request.
+    outgoing: Outgoing,
+    /// How long it took to open: DNS, TCP, TLS.
+    pub(crate) took: Duration,
+    /// Whether it has carried an answer.
+    pub(crate) used: bool,
+    /// Since when it has been idle.
+    pub(crate) idle_since: Instant,
+}
+
+/// A request, ready to be written.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Request {
+    /// Request line and header fields.
+    pub(crate) head: Bytes,
+    /// Body.
+    pub(crate) body: Bytes,
+}
+
+/// Bytes of an answer; none are the connection's end.
+pub(crate) struct Read<'a> {
+    /// The bytes.
+    pub(crate) bytes: &'a [u8],
+    /// When the last of them came.
+    pub(crate) came: Arrival,
+    /// When the first byte of the request was written.
+    pub(crate) sent: Option<Instant>,
+}
+
+#[derive(Default)]
+struct Outgoing {
+    request: Request,
+    written: usize,
+    flushed: bool,
+    /// The server may have answered before it stopped reading.
+    error: Option<io::Error>,
 }
 
 impl Connection {
-    /// Opens one; says how long name lookup, TCP and TLS took.
-    pub(crate) async fn open(target: &Target, tls: &Arc<ClientConfig>) -> Result<(Self, Duration), Failure> {
+    /// Opens one to `target`, at the first of `addresses` that answers.
+    pub(crate) async fn open(
+        target: &Target,
+        addresses: &[SocketAddr],
+        tls: &Arc<ClientConfig>,
+    ) -> Result<Self, Failure> {
         let began = Instant::now();
-        let stream = Self::stream(target, tls).await?;
-        let stamps = stream.stamps();
-        let (sender, driver) = http1::handshake(TokioIo::new(stream)).await.map_err(|error| {
-            Failure::new(Outcome::Connect, format!("cannot speak HTTP with {}: {error}", target.authority))
-        })?;
-        Ok((Self { sender, driver: Some(Box::pin(driver)), stamps }, began.elapsed()))
-    }
-
-    async fn stream(target: &Target, tls: &Arc<ClientConfig>) -> Result<Stream, Failure> {
         let refused = |error: &dyn std::fmt::Display, hint: &str| {
             let place = &target.authority;
             Failure::new(Outcome::Connect, format!("cannot connect to {place}: {error}{hint}"))
         };
-        let connected = TcpStream::connect((target.host.as_str(), target.port)).await;
-        let socket = connected.map_err(|error| refused(&error, ""))?;
+        let socket = TcpStream::connect(addresses).await.map_err(|error| refused(&error, ""))?;
         socket.set_nodelay(true).map_err(|error| refused(&error, ""))?;
-        if !target.tls {
-            return Ok(Stream::Plain(Stamped::new(socket)));
-        }
-        let name = ServerName::try_from(target.host.clone()).map_err(|error| refused(&error, ""))?;
-        let connector = TlsConnector::from(Arc::clone(tls));
-        let stream = connector.connect(name, Stamped::new(socket)).await;
-        stream
-            .map(|stream| Stream::Tls(Box::new(stream)))
-            .map_err(|error| refused(&error, tls_remedy(&error)))
+        let stamped = Stamped::new(Socket::Tcp(socket));
+        let stream = if target.tls {
+            let name = ServerName::try_from(target.host.clone()).map_err(|error| refused(&error, ""))?;
+            let connector = TlsConnector::from(Arc::clone(tls));
+            let stream = connector.connect(name, stamped).await;
+            Stream::Tls(Box::new(stream.map_err(|error| refused(&error, tls_remedy(&error)))?))
+        } else {
+            Stream::Plain(stamped)
+        };
+        let outgoing = Outgoing::default();
+        Ok(Self { stream, outgoing, took: began.elapsed(), used: false, idle_since: Instant::now() })
     }
 
-    /// When bytes went out and came in.
-    pub(crate) fn stamps(&self) -> &Arc<Stamps> {
-        &self.stamps
-    }
-
-    /// Whether an idle connection can take a request, as far as can be seen without waiting.
+    /// Whether an idle connection can take a request, as far as can be seen without waiting: whatever can be read
+    /// from it is its end, or an answer to nothing.
     pub(crate) fn is_open(&mut self) -> bool {
+        let mut byte = [0];
         let mut cx = Context::from_waker(Waker::noop());
-        self.poll_driver(&mut cx);
-        self.driver.is_some() && self.sender.is_ready()
+        Pin::new(&mut self.stream).poll_read(&mut cx, &mut ReadBuf::new(&mut byte)).is_pending()
     }
 
-    /// Sends a request and waits for the head of its answer.
-    pub(crate) async fn send(&mut self, request: Request<Full<Bytes>>) -> hyper::Result<Response<Incoming>> {
+    /// Takes a request and writes what the socket takes of it, mostly all; the rest follows while the answer is
+    /// waited for. Returns when the first byte was handed to the system.
+    pub(crate) async fn begin(&mut self, request: Request) -> Option<Instant> {
+        self.stream.reset();
+        self.outgoing = Outgoing { request, ..Outgoing::default() };
         poll_fn(|cx| {
-            self.poll_driver(cx);
-            self.sender.poll_ready(cx)
+            self.outgoing.poll_write(&mut self.stream, cx);
+            Poll::Ready(())
         })
-        .await?;
-        self.stamps.reset();
-        let answer = self.sender.send_request(request);
-        Self::drive(&mut self.driver, answer).await
+        .await;
+        self.stream.written()
     }
 
-    /// The next part of an answer's body.
-    pub(crate) async fn frame(&mut self, body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
-        Self::drive(&mut self.driver, body.frame()).await
+    /// Waits for bytes of the answer and hands them to `take`.
+    pub(crate) async fn read<T>(&mut self, mut take: impl FnMut(Read<'_>) -> T) -> io::Result<T> {
+        poll_fn(|cx| self.poll_read(cx, &mut take)).await
     }
 
-    /// The next part of an answer's body, if it is already there.
-    pub(crate) fn frame_now(&mut self, body: &mut Incoming) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
-        pin!(self.frame(body)).poll(&mut Context::from_waker(Waker::noop()))
+    /// The same, if there are bytes already.
+    pub(crate) fn read_now<T>(&mut self, mut take: impl FnMut(Read<'_>) -> T) -> Poll<io::Result<T>> {
+        self.poll_read(&mut Context::from_waker(Waker::noop()), &mut take)
     }
 
-    async fn drive<T>(driver: &mut Option<Pin<Box<Driver>>>, waited_for: impl Future<Output = T>) -> T {
-        let mut waited_for = pin!(waited_for);
-        poll_fn(|cx| {
-            Self::poll(driver, cx);
-            waited_for.as_mut().poll(cx)
+    fn poll_read<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        take: &mut impl FnMut(Read<'_>) -> T,
+    ) -> Poll<io::Result<T>> {
+        self.outgoing.poll_write(&mut self.stream, cx);
+        READ.with_borrow_mut(|buffer| {
+            let mut bytes = ReadBuf::new(buffer);
+            let read = ready!(Pin::new(&mut self.stream).poll_read(cx, &mut bytes));
+            let sent = self.stream.written();
+            let came = self.stream.arrival().unwrap_or_else(|| Arrival { at: Instant::now(), lag: None });
+            match (read, self.outgoing.error.take()) {
+                (Ok(()), Some(error)) if bytes.filled().is_empty() => Poll::Ready(Err(error)),
+                (Ok(()), _) => Poll::Ready(Ok(take(Read { bytes: bytes.filled(), came, sent }))),
+                (Err(error), earlier) => Poll::Ready(Err(earlier.unwrap_or(error))),
+            }
         })
-        .await
     }
+}
 
-    fn poll_driver(&mut self, cx: &mut Context<'_>) {
-        Self::poll(&mut self.driver, cx);
-    }
-
-    fn poll(driver: &mut Option<Pin<Box<Driver>>>, cx: &mut Context<'_>) {
-        // An error of the driver reaches whoever waits for the answer too, from hyper itself.
-        if driver.as_mut().is_some_and(|driver| driver.as_mut().poll(cx).is_ready()) {
-            *driver = None;
+impl Outgoing {
+    /// Writes what the socket takes.
+    fn poll_write(&mut self, stream: &mut Stream, cx: &mut Context<'_>) {
+        if self.flushed || self.error.is_some() {
+            return;
         }
+        let Request { head, body } = &self.request;
+        let whole = head.len() + body.len();
+        let mut stream = Pin::new(stream);
+        while self.written < whole {
+            let head = &head[self.written.min(head.len())..];
+            let body = &body[self.written.saturating_sub(self.request.head.len())..];
+            match stream.as_mut().poll_write_vectored(cx, &[IoSlice::new(head), IoSlice::new(body)]) {
+                Poll::Ready(Ok(0)) => return self.fail(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(Ok(count)) => self.written += count,
+                Poll::Ready(Err(error)) => return self.fail(error),
+                Poll::Pending => return,
+            }
+        }
+        match stream.poll_flush(cx) {
+            Poll::Ready(Ok(())) => self.flushed = true,
+            Poll::Ready(Err(error)) => self.fail(error),
+            Poll::Pending => {}
+        }
+    }
+
+    fn fail(&mut self, error: io::Error) {
+        self.error = Some(error);
     }
 }
 

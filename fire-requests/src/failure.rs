@@ -1,7 +1,5 @@
 //! Why a request failed: data, not an error of the tool.
 
-use std::error::Error;
-
 use records::Outcome;
 
 /// Longest message kept, in characters: an HTML page must not fill the results.
@@ -20,20 +18,6 @@ impl Failure {
     /// A failure with a message of ours.
     pub(crate) fn new(outcome: Outcome, message: impl Into<String>) -> Self {
         Self { outcome, message: shortened(&message.into()) }
-    }
-
-    /// A connection that broke, with every cause that its error names.
-    pub(crate) fn broken(error: &(dyn Error + 'static)) -> Self {
-        let mut text = error.to_string();
-        let mut cause = error.source();
-        while let Some(inner) = cause {
-            let inner_text = inner.to_string();
-            if !text.contains(&inner_text) {
-                text = format!("{text}: {inner_text}");
-            }
-            cause = inner.source();
-        }
-        Self::new(Outcome::Truncated, text)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, fmt::Write, thread, time::Duration};
 
 use bytes::Bytes;
-use hyper::header::HeaderValue;
+use http::header::HeaderValue;
 use records::{Error, Lines, Prompt, Result};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
@@ -12,6 +12,9 @@ use crate::body::Template;
 
 /// Rows read ahead: enough for bursts, few enough that long prompts do not fill the memory.
 const AHEAD: usize = 64;
+
+/// Bytes of bodies that are read ahead to know how many connections to open.
+const MOST_BYTES_AHEAD: usize = 256 << 20;
 
 /// Most words a dataset may have drawn from NumPy's generator: they are drawn again before the run, in some seconds.
 const MOST_WORDS: u64 = 1 << 30;
@@ -81,6 +84,19 @@ impl Feed {
             Some(Item::Row(row)) => Some(row),
             _ => None,
         }
+    }
+
+    /// Reads up to `most` rows ahead, as long as they come without a pause. Returns how many there are now.
+    pub(crate) async fn gather(&mut self, most: usize) -> usize {
+        /// Of a program that writes rows as fast as it can.
+        const PAUSE: Duration = Duration::from_millis(100);
+        let mut bytes = 0;
+        while self.ahead.len() < most && bytes < MOST_BYTES_AHEAD {
+            let Ok(Some(item)) = tokio::time::timeout(PAUSE, self.items.recv()).await else { break };
+            bytes += if let Item::Row(row) = &item { row.body.len() } else { 0 };
+            self.ahead.push_back(item);
+        }
+        self.ahead.iter().filter(|item| matches!(item, Item::Row(_))).count().min(most)
     }
 
     /// Reads to the end, for what a schedule must know. What makes the input

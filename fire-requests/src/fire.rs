@@ -2,18 +2,21 @@
 
 use std::{
     sync::Arc,
+    thread,
     time::{Duration, Instant},
 };
 
-use records::{Error, Phase, StoppedBy, Timing};
+use records::{Error, Phase, Result, StoppedBy, Timing};
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
+    runtime::Runtime,
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
     task::JoinSet,
     time::sleep_until,
 };
 
 use crate::{
-    exchange::Client,
+    connection::Request,
+    exchange::Shape,
     feed::{Feed, Item, Row},
     health::Health,
     pacer::Pacer,
@@ -21,6 +24,7 @@ use crate::{
     shot::Shot,
     sink::Rows,
     stop::Stop,
+    worker::Workers,
 };
 
 /// No run lasts longer: an instant beyond the clock's range cannot be waited for.
@@ -33,7 +37,11 @@ pub(crate) struct Run {
     /// µs 0 of its clock.
     pub(crate) start: Instant,
     /// How requests are made.
-    pub(crate) client: Arc<Client>,
+    pub(crate) shape: Arc<Shape>,
+    /// Who makes them.
+    pub(crate) workers: Workers,
+    /// Connections that each thread keeps ready for requests that come by a schedule.
+    pub(crate) spare: usize,
     /// `--request-timeout`.
     pub(crate) timeout: Option<Duration>,
     /// How it is stopped.
@@ -41,7 +49,7 @@ pub(crate) struct Run {
     /// How far it is.
     pub(crate) counters: Counters,
     /// How well the client keeps up.
-    pub(crate) health: Health,
+    pub(crate) health: Arc<Health>,
 }
 
 /// How sending came to its end.
@@ -64,28 +72,28 @@ impl Sent {
 }
 
 impl Run {
-    /// A run that begins at `start`.
-    pub(crate) fn new(
-        name: &str,
-        start: Instant,
-        client: Arc<Client>,
-        timeout: Option<Duration>,
-        stop: &Arc<Stop>,
-    ) -> Self {
-        Self {
-            name: name.to_owned(),
-            start,
-            client,
-            timeout,
-            stop: Arc::clone(stop),
-            counters: Counters::default(),
-            health: Health::new(),
-        }
+    /// Shows the progress, until aborted.
+    pub(crate) async fn watch(self: Arc<Self>, quiet: bool) {
+        progress::show(&self.counters, self.start, quiet).await;
     }
 
-    /// Probes the event loop and shows the progress, until aborted.
-    pub(crate) async fn watch(self: Arc<Self>, quiet: bool) {
-        tokio::join!(self.health.probe(), progress::show(&self.counters, self.start, quiet));
+    /// Starts a thread that sends every row of `feed` at its time, and waits for it.
+    pub(crate) async fn send_from_a_thread(
+        self: &Arc<Self>,
+        runtime: Runtime,
+        feed: Feed,
+        pacer: Pacer,
+        gate: Gate,
+        rows: Rows,
+    ) -> Result<Sent> {
+        let (run, (done, sent)) = (Arc::clone(self), oneshot::channel());
+        let send = move || {
+            punctual();
+            let _ = done.send(runtime.block_on(run.send_all(feed, pacer, gate, rows)));
+        };
+        let failed = |why: &dyn std::fmt::Display| Error::usage(format!("cannot start threads: {why}"));
+        thread::Builder::new().name("pacer".to_owned()).spawn(send).map_err(|error| failed(&error))?;
+        sent.await.map_err(|error| failed(&error))
     }
 
     /// Sends every row of `feed` at its time. Returns when the last was sent; tasks hold clones of `rows` until their
@@ -93,7 +101,7 @@ impl Run {
     ///
     /// The schedule is absolute, and the cap is waited for after it: requests of an open loop become late, never
     /// fewer, and their `scheduled_us` stays.
-    pub(crate) async fn send_all(
+    async fn send_all(
         self: &Arc<Self>,
         mut feed: Feed,
         mut pacer: Pacer,
@@ -104,11 +112,12 @@ impl Run {
             match self.stop.unless_draining(feed.next()).await.flatten() {
                 Some(Item::Row(row)) => {
                     self.counters.row_read();
+                    let request = self.shape.request(&row);
                     let due = row.at.or_else(|| pacer.next_due()).map(|due| self.start + due.min(FAR));
                     let Some(turn) = self.stop.unless_draining(gate.turn(due)).await else {
                         break Sent { unsent: 1, ..Sent::by(StoppedBy::Signal) };
                     };
-                    self.spawn(row, turn, rows.clone());
+                    self.spawn(row, request, turn, rows.clone());
                 }
                 Some(Item::End(hash)) => {
                     break Sent { dataset_sha256: Some(hash), ..Sent::by(StoppedBy::InputEnd) };
@@ -122,11 +131,13 @@ impl Run {
         sent
     }
 
-    fn spawn(self: &Arc<Self>, row: Row, turn: Turn, rows: Rows) {
+    fn spawn(self: &Arc<Self>, row: Row, request: Request, turn: Turn, rows: Rows) {
         let run = Arc::clone(self);
         run.counters.began();
-        tokio::spawn(async move {
-            let mut shot = Shot::fire(&run.client, &row, run.timeout, &run.stop).await;
+        let worker = self.workers.next();
+        let client = Arc::clone(&worker.client);
+        worker.spawn(async move {
+            let mut shot = Shot::fire(&client, &row, &request, run.timeout, &run.stop).await;
             // The slot is free before anything is written about the request.
             run.counters.landed();
             drop(turn.permit);
@@ -141,11 +152,23 @@ impl Run {
             }
             run.counters.ended(ok, timing.output_tokens.unwrap_or(0), at);
             let _ = rows.send(timing);
-            drop(rows);
+            drop((rows, run));
             if let Some(rest) = rest {
-                run.client.finish(rest).await;
+                client.finish(rest).await;
             }
         });
+        if worker.client.pool.is_short_of(self.spare) {
+            drop(worker.open_ahead(self.spare));
+        }
+    }
+}
+
+/// Asks the system to end this thread's sleeps when they end; by default it may add 50 µs.
+fn punctual() {
+    #[cfg(target_os = "linux")]
+    // SAFETY: the call takes plain numbers; a failure leaves the slack as it was.
+    unsafe {
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1);
     }
 }
 
@@ -154,6 +177,8 @@ pub(crate) struct Gate {
     cap: Option<Arc<Semaphore>>,
     /// When the cap last let a request pass that had to wait for it.
     blocked_until: Option<Instant>,
+    /// Requests without a schedule that have passed one after the other, none waiting for the cap.
+    streak: u32,
 }
 
 /// Leave to send one request.
@@ -168,17 +193,29 @@ struct Turn {
 impl Gate {
     /// Nobody has passed yet.
     pub(crate) fn new(cap: Option<Arc<Semaphore>>) -> Self {
-        Self { cap, blocked_until: None }
+        Self { cap, blocked_until: None, streak: 0 }
     }
 
     async fn turn(&mut self, due: Option<Instant>) -> Turn {
-        if let Some(due) = due {
-            sleep_until(due.into()).await;
+        match due {
+            Some(due) => until(due).await,
+            None => self.pause(),
         }
         let permit = self.pass().await;
         let scheduled = due.unwrap_or_else(Instant::now);
         let ready = self.blocked_until.map_or(scheduled, |free| free.max(scheduled));
         Turn { scheduled, ready, permit }
+    }
+
+    /// Lets the server come to reading what was sent. A burst written faster than any server reads it would count, as
+    /// time to first token, the time that requests lie in the socket.
+    fn pause(&mut self) {
+        const FEW: u32 = 16;
+        const PAUSE: Duration = Duration::from_micros(700);
+        self.streak += 1;
+        if self.streak.is_multiple_of(FEW) {
+            thread::sleep(PAUSE);
+        }
     }
 
     async fn pass(&mut self) -> Option<OwnedSemaphorePermit> {
@@ -188,7 +225,20 @@ impl Gate {
         }
         let permit = Arc::clone(cap).acquire_owned().await.ok();
         self.blocked_until = Some(Instant::now());
+        self.streak = 0;
         permit
+    }
+}
+
+/// Waits until `due`, exactly: the timer's steps are of a millisecond, so the last two are slept by the thread, on
+/// which nothing else runs.
+async fn until(due: Instant) {
+    const COARSE: Duration = Duration::from_millis(2);
+    if due.saturating_duration_since(Instant::now()) > COARSE {
+        sleep_until((due - COARSE).into()).await;
+    }
+    if let Some(rest) = due.checked_duration_since(Instant::now()) {
+        thread::sleep(rest);
     }
 }
 
@@ -197,7 +247,7 @@ pub(crate) type Warmup = (Row, Shot, Instant);
 
 /// Sends `row` `count` times, as many at once as the run will, and waits for all.
 pub(crate) async fn warm_up(
-    client: &Arc<Client>,
+    workers: &Workers,
     row: &Row,
     count: u32,
     cap: Option<&Arc<Semaphore>>,
@@ -207,21 +257,23 @@ pub(crate) async fn warm_up(
     let mut tasks = JoinSet::new();
     for number in 0..count {
         let row = Row { id: format!("warmup-{number}"), request_id: None, ..row.clone() };
-        let (client, cap, stop) = (Arc::clone(client), cap.cloned(), Arc::clone(stop));
-        tasks.spawn(async move {
+        let worker = workers.next();
+        let (client, cap, stop) = (Arc::clone(&worker.client), cap.cloned(), Arc::clone(stop));
+        let request = client.shape.request(&row);
+        tasks.spawn(worker.spawn(async move {
             let _permit = match cap {
                 Some(cap) => stop.unless_draining(cap.acquire_owned()).await?.ok(),
                 None => None,
             };
             let ready = Instant::now();
-            let mut shot = Shot::fire(&client, &row, timeout, &stop).await;
+            let mut shot = Shot::fire(&client, &row, &request, timeout, &stop).await;
             if let Some(rest) = shot.rest.take() {
                 client.finish(rest).await;
             }
             Some((row, shot, ready))
-        });
+        }));
     }
-    tasks.join_all().await.into_iter().flatten().collect()
+    tasks.join_all().await.into_iter().filter_map(|ended| ended.ok().flatten()).collect()
 }
 
 /// The rows of the warm-ups, now that the run's clock has a start.

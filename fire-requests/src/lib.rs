@@ -5,23 +5,31 @@
 //! and `sink` writes the row. Every time is the monotonic clock's; an event's is that of the socket read that
 //! completed it, taken before anything is made of its bytes.
 
+mod ahead;
 mod answer;
 mod api;
 mod args;
+mod arrival;
 mod body;
 mod connection;
+mod cpu;
 mod exchange;
 mod failure;
 mod feed;
 mod fire;
 mod health;
+mod http1;
+mod inflate;
+mod lag;
 mod like;
+mod likeness;
 mod load;
 mod models;
 mod pacer;
 mod pool;
 mod progress;
 mod python_json;
+mod reception;
 mod report;
 mod setup;
 mod shot;
@@ -31,25 +39,33 @@ mod stop;
 mod stream;
 mod target;
 mod tls;
+mod verdict;
+mod worker;
 
 use std::sync::Arc;
 
 use records::{Error, Exit, Input, Output, Result, RunStart};
-use tokio::sync::Semaphore;
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::Semaphore,
+};
 
 pub use args::{Args, ExtraBody, Sampling};
 pub use like::Like;
 pub use load::Strategy;
 
 use crate::{
+    ahead::Ahead,
     body::Template,
     feed::Feed,
     fire::{Gate, Run},
-    health::Baseline,
+    health::Health,
     pacer::Arrivals,
+    progress::Counters,
     setup::Setup,
     sink::Written,
     stop::{Signals, Stop},
+    worker::Workers,
 };
 
 const HINT: &str = "pipe rows in (gen-dataset … | fire-requests), or name a file";
@@ -67,10 +83,7 @@ pub fn run(args: &Args) -> Result<Exit> {
     let template = Template::new(args.backend, &setup.model, &args.sampling, args.like);
     let start = setup.run_start(args, template.shared());
     let feed = feed::start(lines, template, start.request_id_prefix.clone());
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Error::usage(format!("cannot start threads: {error}")))?;
+    let runtime = current_thread_runtime()?;
     let stop = Arc::new(Stop::new());
     let exit = runtime.block_on(fire(args, setup, start, output, feed, arrivals, &stop));
     runtime.shutdown_background();
@@ -78,6 +91,13 @@ pub fn run(args: &Args) -> Result<Exit> {
         stop::die_by(signal);
     }
     exit
+}
+
+fn current_thread_runtime() -> Result<Runtime> {
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::usage(format!("cannot start threads: {error}")))
 }
 
 async fn fire(
@@ -97,13 +117,32 @@ async fn fire(
     } else {
         arrivals.stream()
     };
+    let (health, probes) = Health::new(setup::threads(args))
+        .map_err(|error| Error::usage(format!("cannot open sockets: {error}")))?;
+    let shape = Arc::clone(&setup.client.shape);
+    let workers = Workers::start(setup.client, probes)?;
     let warmups = match stop.unless_draining(feed.peek()).await.flatten() {
-        Some(row) => setup.warm_up(args, row, cap.as_ref(), stop).await,
+        Some(row) => {
+            fire::warm_up(&workers, row, args.num_warmups, cap.as_ref(), args.request_timeout, stop).await
+        }
         None => Vec::new(),
     };
+    let connections = Ahead::new(args, workers.count());
+    let ahead = stop.unless_draining(feed.gather(connections.at_first)).await.unwrap_or_default();
+    stop.unless_draining(workers.open_ahead(ahead)).await;
 
-    let baseline = Baseline::now();
-    let run = Arc::new(Run::new(&run_start.run, baseline.wall, setup.client, args.request_timeout, stop));
+    let baseline = health.begin();
+    let run = Arc::new(Run {
+        name: run_start.run.clone(),
+        start: baseline.wall,
+        shape,
+        workers,
+        spare: connections.spare,
+        timeout: args.request_timeout,
+        stop: Arc::clone(stop),
+        counters: Counters::default(),
+        health,
+    });
     output.record(&RunStart { started_at: setup::now(), ..run_start })?;
     output.flush()?;
     let (rows, written) = sink::start(output, Arc::clone(stop));
@@ -111,13 +150,13 @@ async fn fire(
         let _ = rows.send(row);
     }
     let watch = tokio::spawn(Arc::clone(&run).watch(args.quiet));
-    let sent = run.send_all(feed, pacer, Gate::new(cap), rows).await;
+    let sent = run.send_from_a_thread(current_thread_runtime()?, feed, pacer, Gate::new(cap), rows).await?;
     let written = sink::wait(written, stop).await;
     watch.abort();
     let _ = watch.await;
 
     let Written { mut output, tally } = written?;
-    let end = report::run_end(&run, &sent, &tally, baseline);
+    let end = report::run_end(&run, &sent, &tally, &baseline);
     output.record(&end)?;
     output.flush()?;
     report::close(&end, &tally, args.quiet);

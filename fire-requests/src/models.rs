@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use hyper::HeaderMap;
+use http::HeaderMap;
 use records::{Error, Result};
 use reqwest::blocking::{Client, Response};
 use rustls::ClientConfig;

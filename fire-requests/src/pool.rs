@@ -1,39 +1,62 @@
-//! Idle connections, kept for reuse. The pool never makes a request wait.
+//! Connections of one thread, opened ahead of their requests and kept for reuse. A request never waits for another's.
 
 use std::{
+    net::SocketAddr,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
 
+use records::Outcome;
 use rustls::ClientConfig;
+use tokio::sync::OnceCell;
 
 use crate::{connection::Connection, failure::Failure, target::Target};
 
 /// Servers drop idle connections after 5 s (uvicorn, llama.cpp) or more; ours are older than that never.
 const IDLE_LIMIT: Duration = Duration::from_secs(4);
 
+/// Connections opened at once, and the pause after them: thousands at a stroke overflow a server's queue of those to
+/// be accepted, and each that is dropped there tries again a second later.
+const BATCH: usize = 32;
+const PAUSE: Duration = Duration::from_millis(2);
+
 /// Connections to one server.
 pub(crate) struct Pool {
     target: Target,
     tls: Arc<ClientConfig>,
-    idle: Mutex<Vec<(Connection, Instant)>>,
+    addresses: Arc<OnceCell<Vec<SocketAddr>>>,
+    idle: Mutex<Vec<Connection>>,
+    opening: AtomicUsize,
     opened: AtomicU64,
 }
 
 impl Pool {
     /// An empty pool.
     pub(crate) fn new(target: Target, tls: Arc<ClientConfig>) -> Self {
-        Self { target, tls, idle: Mutex::default(), opened: AtomicU64::new(0) }
+        Self {
+            target,
+            tls,
+            addresses: Arc::default(),
+            idle: Mutex::default(),
+            opening: AtomicUsize::new(0),
+            opened: AtomicU64::new(0),
+        }
+    }
+
+    /// An empty pool for another thread.
+    pub(crate) fn sibling(&self) -> Self {
+        let addresses = Arc::clone(&self.addresses);
+        Self { addresses, ..Self::new(self.target.clone(), Arc::clone(&self.tls)) }
     }
 
     /// The idle connection used last, if one is still open.
     pub(crate) fn take(&self) -> Option<Connection> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some((mut connection, since)) = idle.pop() {
-            if since.elapsed() > IDLE_LIMIT {
+        while let Some(mut connection) = idle.pop() {
+            if connection.idle_since.elapsed() > IDLE_LIMIT {
                 // Those below it have been idle even longer.
                 idle.clear();
             } else if connection.is_open() {
@@ -43,22 +66,74 @@ impl Pool {
         None
     }
 
-    /// Opens a connection; says how long that took.
-    pub(crate) async fn open(&self) -> Result<(Connection, Duration), Failure> {
-        let opened = Connection::open(&self.target, &self.tls).await?;
+    /// Opens a connection.
+    pub(crate) async fn open(&self) -> Result<Connection, Failure> {
+        let addresses = self.addresses.get_or_try_init(|| self.resolve()).await?;
+        let connection = Connection::open(&self.target, addresses, &self.tls).await?;
         self.opened.fetch_add(1, Relaxed);
-        Ok(opened)
+        Ok(connection)
+    }
+
+    /// Opens connections until `count` are idle or about to be. Gives up at the first that fails: the requests will
+    /// find out why.
+    pub(crate) async fn open_ahead(&self, count: usize) {
+        loop {
+            let missing = count.saturating_sub(self.ready()).min(BATCH);
+            if missing == 0 {
+                return;
+            }
+            self.opening.fetch_add(missing, Relaxed);
+            let mut failed = false;
+            for _ in 0..missing {
+                let opened = if failed { None } else { self.open().await.ok() };
+                self.opening.fetch_sub(1, Relaxed);
+                failed |= opened.is_none();
+                if let Some(connection) = opened {
+                    self.put(connection);
+                }
+            }
+            if failed {
+                return;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Whether fewer than `count` are idle or about to be.
+    pub(crate) fn is_short_of(&self, count: usize) -> bool {
+        self.ready() < count
+    }
+
+    fn ready(&self) -> usize {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).len() + self.opening.load(Relaxed)
     }
 
     /// Keeps a connection whose last answer was read to its end.
     pub(crate) fn keep(&self, mut connection: Connection) {
+        connection.used = true;
         if connection.is_open() {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push((connection, Instant::now()));
+            connection.idle_since = Instant::now();
+            self.put(connection);
         }
     }
 
     /// How many connections were opened so far.
     pub(crate) fn opened(&self) -> u64 {
         self.opened.load(Relaxed)
+    }
+
+    fn put(&self, connection: Connection) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+    }
+
+    /// Once a run: a name is not looked up for each connection.
+    async fn resolve(&self) -> Result<Vec<SocketAddr>, Failure> {
+        let place = &self.target.authority;
+        let refused = |error: &dyn std::fmt::Display| {
+            Failure::new(Outcome::Connect, format!("cannot find {place}: {error}"))
+        };
+        let found = tokio::net::lookup_host((self.target.host.as_str(), self.target.port)).await;
+        let found: Vec<SocketAddr> = found.map_err(|error| refused(&error))?.collect();
+        if found.is_empty() { Err(refused(&"no address of that name")) } else { Ok(found) }
     }
 }

@@ -12,8 +12,8 @@ use crate::{
 const LISTED: usize = 20;
 
 /// The last record.
-pub(crate) fn run_end(run: &Run, sent: &Sent, tally: &Tally, since: Baseline) -> RunEnd {
-    let (peak, connections) = (run.counters.peak_in_flight(), run.client.pool.opened());
+pub(crate) fn run_end(run: &Run, sent: &Sent, tally: &Tally, since: &Baseline) -> RunEnd {
+    let (peak, connections) = (run.counters.peak_in_flight(), run.workers.connections());
     RunEnd {
         run: run.name.clone(),
         elapsed_us: Micros::new(run.counters.last_end_us() as f64),

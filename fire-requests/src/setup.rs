@@ -1,20 +1,16 @@
 //! What is settled before the first request: server, model, and the run's name.
 
-use std::{env, process, sync::Arc};
+use std::{env, num::NonZeroUsize, process, sync::Arc, thread::available_parallelism};
 
 use jiff::Timestamp;
 use records::{Error, Result, RunStart};
 use serde_json::{Map, Value};
-use tokio::sync::Semaphore;
 
 use crate::{
     Args, Like,
-    exchange::Client,
-    feed::Row,
-    fire::{self, Warmup},
+    exchange::{Client, Shape},
     models::{self, Server},
     pool::Pool,
-    stop::Stop,
     target::{self, Target},
     tls,
 };
@@ -22,7 +18,7 @@ use crate::{
 /// A server that requests can be sent to.
 pub(crate) struct Setup {
     /// How they are made.
-    pub(crate) client: Arc<Client>,
+    pub(crate) client: Client,
     /// The model to ask for.
     pub(crate) model: String,
     base_url: String,
@@ -48,10 +44,12 @@ impl Setup {
         }
         let model = models::choose(&server, args.model.as_deref())?;
         let endpoint = target.path(args.endpoint.as_deref().unwrap_or(args.backend.endpoint()));
-        let uri =
-            endpoint.parse().map_err(|_| Error::usage(format!("--endpoint: '{endpoint}' is no path")))?;
-        let (base_url, headers) = (target.base_url(), Client::headers(&target, headers));
-        let client = Arc::new(Client { api: args.backend, pool: Pool::new(target, tls), uri, headers });
+        let path = endpoint.parse::<http::Uri>().ok().filter(|uri| uri.authority().is_none());
+        let path =
+            path.ok_or_else(|| Error::usage(format!("--endpoint: '{endpoint}' is no path")))?.to_string();
+        let (base_url, headers) = (target.base_url(), Shape::headers(&target, headers));
+        let shape = Shape { api: args.backend, path, headers, idle_timeout: args.idle_timeout };
+        let client = Client::new(Arc::new(shape), Pool::new(target, tls));
         Ok(Self { client, model, base_url, endpoint })
     }
 
@@ -80,17 +78,13 @@ impl Setup {
             labels: args.label.iter().cloned().collect(),
         }
     }
+}
 
-    /// Sends the warm-up requests.
-    pub(crate) async fn warm_up(
-        &self,
-        args: &Args,
-        row: &Row,
-        cap: Option<&Arc<Semaphore>>,
-        stop: &Arc<Stop>,
-    ) -> Vec<Warmup> {
-        fire::warm_up(&self.client, row, args.num_warmups, cap, args.request_timeout, stop).await
-    }
+/// Threads that send and receive: `--threads`, or as many as there are cores to run them, up to eight.
+pub(crate) fn threads(args: &Args) -> usize {
+    const ENOUGH: usize = 8;
+    let cores = available_parallelism().map_or(1, NonZeroUsize::get);
+    args.threads.map_or(cores.min(ENOUGH), NonZeroUsize::get)
 }
 
 /// The wall-clock time, to the microsecond.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use records::{Micros, Outcome, Phase, Timing, TokensFrom};
 
 use crate::{
+    connection::Request,
     exchange::{Client, Rest, Trace},
     failure::Failure,
     feed::Row,
@@ -23,10 +24,17 @@ pub(crate) struct Shot {
 
 impl Shot {
     /// Sends the row's request and waits for its end, the time limit, or the end of the run.
-    pub(crate) async fn fire(client: &Client, row: &Row, timeout: Option<Duration>, stop: &Stop) -> Self {
+    pub(crate) async fn fire(
+        client: &Client,
+        row: &Row,
+        request: &Request,
+        timeout: Option<Duration>,
+        stop: &Stop,
+    ) -> Self {
         let mut trace = Trace::default();
+        trace.answer.expect(row.max_tokens);
         let limit = timeout.unwrap_or(Duration::MAX);
-        let exchange = tokio::time::timeout(limit, client.exchange(row, &mut trace));
+        let exchange = tokio::time::timeout(limit, client.exchange(request, &mut trace));
         let result = match stop.unless_over(exchange).await {
             Some(Ok(result)) => result,
             Some(Err(_)) => {
@@ -50,8 +58,9 @@ impl Shot {
 
     /// How long after `ready` it was written, the opening of its connection left out.
     pub(crate) fn lag(&self, ready: Instant) -> Option<Duration> {
-        let sent = self.trace.sent().filter(|_| !self.trace.resent)?;
-        Some(sent.saturating_duration_since(ready).saturating_sub(self.trace.connect.unwrap_or_default()))
+        let sent = self.trace.sent.filter(|_| !self.trace.resent)?;
+        let opening = self.trace.connect.filter(|_| self.trace.waited).unwrap_or_default();
+        Some(sent.saturating_duration_since(ready).saturating_sub(opening))
     }
 
     /// Its timing row, times counted from `start`.
@@ -64,7 +73,7 @@ impl Shot {
         scheduled: Instant,
     ) -> Timing {
         let (trace, answer) = (&self.trace, &self.trace.answer);
-        let sent = trace.sent();
+        let sent = trace.sent;
         let since_sent =
             |at: Instant| sent.map(|sent| Micros::from_duration(at.saturating_duration_since(sent)));
         let counted = answer.events().output_times().count() as u64;

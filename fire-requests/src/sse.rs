@@ -4,9 +4,14 @@
 //! LF, CRLF or CR; `:` opens a comment; one blank after `data:` is optional; several data lines of an event are
 //! joined by LF; an event is complete at its blank line; a byte order mark may stand before everything. Bytes are decoded by whoever reads a whole event.
 
+use memchr::memchr2;
+
+use crate::api::Framing;
+
 /// Cuts a stream into events. Each byte is looked at once, however long a line is and however it is cut.
 #[derive(Debug, Default)]
 pub(crate) struct Splitter {
+    framing: Framing,
     /// The beginning of a line whose end has not come.
     line: Vec<u8>,
     /// The data lines of the event in progress, each followed by LF.
@@ -18,6 +23,11 @@ pub(crate) struct Splitter {
 }
 
 impl Splitter {
+    /// For streams framed like this.
+    pub(crate) fn new(framing: Framing) -> Self {
+        Self { framing, ..Self::default() }
+    }
+
     /// Takes the next bytes and hands on the data of each event that they complete.
     pub(crate) fn push(&mut self, mut bytes: &[u8], on_event: &mut impl FnMut(&[u8])) {
         while !bytes.is_empty() {
@@ -25,7 +35,13 @@ impl Splitter {
                 bytes = &bytes[1..];
                 continue;
             }
-            let Some(end) = bytes.iter().position(|&byte| byte == b'\n' || byte == b'\r') else {
+            if let Some((event, rest)) = self.between_events().then(|| whole_event(bytes)).flatten() {
+                self.begun = true;
+                on_event(event);
+                bytes = rest;
+                continue;
+            }
+            let Some(end) = memchr2(b'\n', b'\r', bytes) else {
                 self.line.extend_from_slice(bytes);
                 return;
             };
@@ -33,6 +49,10 @@ impl Splitter {
             self.end_line(&bytes[..end], on_event);
             bytes = &bytes[end + 1..];
         }
+    }
+
+    fn between_events(&self) -> bool {
+        self.line.is_empty() && self.data.is_empty() && self.framing == Framing::Sse
     }
 
     /// Ends the stream: an event whose blank line never came is handed on too.
@@ -50,15 +70,19 @@ impl Splitter {
         let begun = std::mem::replace(&mut self.begun, true);
         let unmarked = |line| if begun { line } else { without_mark(line) };
         if self.line.is_empty() {
-            return Self::take_line(&mut self.data, unmarked(tail), on_event);
+            return Self::take_line(self.framing, &mut self.data, unmarked(tail), on_event);
         }
         self.line.extend_from_slice(tail);
-        Self::take_line(&mut self.data, unmarked(&self.line), on_event);
+        Self::take_line(self.framing, &mut self.data, unmarked(&self.line), on_event);
         self.line.clear();
     }
 
-    fn take_line(data: &mut Vec<u8>, line: &[u8], on_event: &mut impl FnMut(&[u8])) {
-        if line.is_empty() {
+    fn take_line(framing: Framing, data: &mut Vec<u8>, line: &[u8], on_event: &mut impl FnMut(&[u8])) {
+        if framing == Framing::Lines {
+            if !line.is_empty() {
+                on_event(line);
+            }
+        } else if line.is_empty() {
             if let Some(event) = data.strip_suffix(b"\n") {
                 on_event(event);
                 data.clear();
@@ -68,6 +92,16 @@ impl Splitter {
             data.push(b'\n');
         }
     }
+}
+
+/// The data of the event that `bytes` begin with, and what follows it, if it lies there whole and is one data line:
+/// the form that servers write, for which nothing needs to be copied.
+fn whole_event(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let value = bytes.strip_prefix(b"data:")?;
+    let end = memchr2(b'\n', b'\r', value)?;
+    let (value, rest) = value.split_at(end);
+    let rest = rest.strip_prefix(b"\n\n").or_else(|| rest.strip_prefix(b"\r\n\r\n"))?;
+    Some((value.strip_prefix(b" ").unwrap_or(value), rest))
 }
 
 fn without_mark(line: &[u8]) -> &[u8] {

@@ -2,139 +2,77 @@
 
 use std::{
     io,
+    os::fd::AsRawFd,
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
-    },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::{Duration, Instant},
 };
 
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
+    io::{AsyncRead, AsyncWrite, Interest, ReadBuf},
+    net::{TcpStream, UnixStream},
 };
 use tokio_rustls::client::TlsStream;
 
-/// What a connection saw, on the monotonic clock. 0 is never.
+use crate::arrival;
+
+/// A socket of either family.
 #[derive(Debug)]
-pub(crate) struct Stamps {
-    origin: Instant,
-    written_ns: AtomicU64,
-    read_ns: AtomicU64,
-    answered: AtomicBool,
+pub(crate) enum Socket {
+    /// TCP.
+    Tcp(TcpStream),
+    /// A Unix domain socket.
+    Unix(UnixStream),
 }
 
-impl Stamps {
-    fn new() -> Self {
-        Self {
-            origin: Instant::now(),
-            written_ns: AtomicU64::new(0),
-            read_ns: AtomicU64::new(0),
-            answered: AtomicBool::new(false),
-        }
-    }
-
-    /// Makes ready for a request.
-    pub(crate) fn reset(&self) {
-        self.written_ns.store(0, Relaxed);
-        self.read_ns.store(0, Relaxed);
-        self.answered.store(false, Relaxed);
-    }
-
-    /// When the request's first byte was handed to the system.
-    pub(crate) fn sent(&self) -> Option<Instant> {
-        self.instant(&self.written_ns)
-    }
-
-    /// When the last read from the socket returned, whatever has been made of its bytes since.
-    pub(crate) fn last_read(&self) -> Option<Instant> {
-        self.instant(&self.read_ns)
-    }
-
-    /// Whether a byte of an answer has come.
-    pub(crate) fn answered(&self) -> bool {
-        self.answered.load(Relaxed)
-    }
-
-    fn instant(&self, ns: &AtomicU64) -> Option<Instant> {
-        Some(ns.load(Relaxed)).filter(|&ns| ns > 0).map(|ns| self.origin + Duration::from_nanos(ns))
-    }
-
-    fn now_ns(&self) -> u64 {
-        (self.origin.elapsed().as_nanos() as u64).max(1)
-    }
-
-    fn wrote(&self) {
-        if self.written_ns.load(Relaxed) == 0 {
-            self.written_ns.store(self.now_ns(), Relaxed);
-        }
-    }
-
-    fn read(&self) {
-        self.read_ns.store(self.now_ns(), Relaxed);
-    }
-}
-
-/// A TCP socket that stamps. Under TLS it lies below the encryption: handshake and decryption move no stamp.
+/// A socket that stamps, on the monotonic clock. Under TLS it lies below the encryption: handshake and decryption
+/// move no stamp.
 #[derive(Debug)]
 pub(crate) struct Stamped {
-    socket: TcpStream,
-    stamps: Arc<Stamps>,
+    socket: Socket,
+    written: Option<Instant>,
+    arrival: Option<Arrival>,
+}
+
+/// When what was read last had come.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    /// The instant: the system's stamp, or else that of the read's return.
+    pub(crate) at: Instant,
+    /// How much later the read returned, if that is known.
+    pub(crate) lag: Option<Duration>,
 }
 
 impl Stamped {
     /// Wraps a fresh socket.
-    pub(crate) fn new(socket: TcpStream) -> Self {
-        Self { socket, stamps: Arc::new(Stamps::new()) }
-    }
-
-    /// Its stamps, to be read from outside.
-    pub(crate) fn stamps(&self) -> Arc<Stamps> {
-        Arc::clone(&self.stamps)
-    }
-}
-
-impl AsyncRead for Stamped {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let polled = Pin::new(&mut self.socket).poll_read(cx, buf);
-        if polled.is_ready() {
-            self.stamps.read();
+    pub(crate) fn new(socket: Socket) -> Self {
+        if let Socket::Tcp(socket) = &socket {
+            arrival::ask(socket.as_raw_fd());
         }
-        polled
-    }
-}
-
-impl AsyncWrite for Stamped {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        self.stamps.wrote();
-        Pin::new(&mut self.socket).poll_write(cx, buf)
+        Self { socket, written: None, arrival: None }
     }
 
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.stamps.wrote();
-        Pin::new(&mut self.socket).poll_write_vectored(cx, bufs)
+    fn io(&mut self) -> Pin<&mut (dyn Io + '_)> {
+        match &mut self.socket {
+            Socket::Tcp(socket) => Pin::new(socket),
+            Socket::Unix(socket) => Pin::new(socket),
+        }
     }
 
-    fn is_write_vectored(&self) -> bool {
-        self.socket.is_write_vectored()
+    /// What was read now had come `lag` ago; but after the read before it, which has left nothing, and the request.
+    fn came(&mut self, lag: Option<Duration>) {
+        let now = Instant::now();
+        let before = self.arrival.map(|arrival| arrival.at).max(self.written);
+        let longest = before.map_or(Duration::MAX, |before| now.saturating_duration_since(before));
+        let lag = lag.map(|lag| lag.min(longest));
+        self.arrival = Some(Arrival { at: now - lag.unwrap_or_default(), lag });
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_shutdown(cx)
+    /// Taken before the bytes are handed to the system, which may deliver them before it returns.
+    fn writes(&mut self) {
+        if self.written.is_none() {
+            self.written = Some(Instant::now());
+        }
     }
 }
 
@@ -148,11 +86,29 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    /// The socket's stamps.
-    pub(crate) fn stamps(&self) -> Arc<Stamps> {
+    /// When the first byte since [`Self::reset`] was handed to the system.
+    pub(crate) fn written(&self) -> Option<Instant> {
+        self.stamped().written
+    }
+
+    /// When what was read last had come.
+    pub(crate) fn arrival(&self) -> Option<Arrival> {
+        self.stamped().arrival
+    }
+
+    /// Makes ready for the next request.
+    pub(crate) fn reset(&mut self) {
+        let stamped = match self {
+            Self::Plain(stamped) => stamped,
+            Self::Tls(tls) => tls.get_mut().0,
+        };
+        (stamped.written, stamped.arrival) = (None, None);
+    }
+
+    fn stamped(&self) -> &Stamped {
         match self {
-            Self::Plain(stamped) => stamped.stamps(),
-            Self::Tls(tls) => tls.get_ref().0.stamps(),
+            Self::Plain(stamped) => stamped,
+            Self::Tls(tls) => tls.get_ref().0,
         }
     }
 
@@ -167,15 +123,76 @@ impl Stream {
 trait Io: AsyncRead + AsyncWrite + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Unpin> Io for T {}
 
+impl AsyncRead for Stamped {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let lag = match &mut self.socket {
+            Socket::Unix(socket) => {
+                ready!(Pin::new(socket).poll_read(cx, buf))?;
+                None
+            }
+            Socket::Tcp(socket) => ready!(poll_receive(socket, cx, buf))?,
+        };
+        self.came(lag);
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Reads what is there.
+fn poll_receive(
+    socket: &TcpStream,
+    cx: &mut Context<'_>,
+    buf: &mut ReadBuf<'_>,
+) -> Poll<io::Result<Option<Duration>>> {
+    loop {
+        ready!(socket.poll_read_ready(cx))?;
+        let room = buf.initialize_unfilled();
+        match socket.try_io(Interest::READABLE, || arrival::receive(socket.as_raw_fd(), room)) {
+            Ok((count, lag)) => {
+                buf.advance(count);
+                return Poll::Ready(Ok(lag));
+            }
+            // The socket's readiness was stale and is cleared now.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Poll::Ready(Err(error)),
+        }
+    }
+}
+
+impl AsyncWrite for Stamped {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.writes();
+        self.io().poll_write(cx, buf)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.writes();
+        self.io().poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.io().poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.io().poll_shutdown(cx)
+    }
+}
+
 impl AsyncRead for Stream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let (before, this) = (buf.filled().len(), self.get_mut());
-        let polled = this.io().poll_read(cx, buf);
-        if buf.filled().len() > before {
-            // Above the encryption: the alert that closes a TLS connection is no answer.
-            this.stamps().answered.store(true, Relaxed);
-        }
-        polled
+        self.get_mut().io().poll_read(cx, buf)
     }
 }
 
@@ -193,10 +210,7 @@ impl AsyncWrite for Stream {
     }
 
     fn is_write_vectored(&self) -> bool {
-        match self {
-            Self::Plain(stamped) => stamped.is_write_vectored(),
-            Self::Tls(tls) => tls.is_write_vectored(),
-        }
+        true
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -2,7 +2,7 @@
 
 use std::{env, net::IpAddr};
 
-use hyper::{
+use http::{
     HeaderMap, Uri,
     header::{AUTHORIZATION, HeaderName, HeaderValue},
 };

@@ -51,6 +51,16 @@ impl EventKind {
         Self::Other,
     ];
 
+    /// The kind of each byte: an answer has thousands of events, and they are asked for many times.
+    const BY_BYTE: [Option<Self>; 256] = {
+        let (mut table, mut at) = ([None; 256], 0);
+        while at < Self::ALL.len() {
+            table[Self::LETTERS.as_bytes()[at] as usize] = Some(Self::ALL[at]);
+            at += 1;
+        }
+        table
+    };
+
     /// The letter on the wire.
     #[must_use]
     pub fn letter(self) -> char {
@@ -60,7 +70,11 @@ impl EventKind {
     /// The kind with this letter.
     #[must_use]
     pub fn from_letter(letter: char) -> Option<Self> {
-        Self::LETTERS.find(letter).map(|at| Self::ALL[at])
+        u8::try_from(letter).ok().and_then(Self::from_byte)
+    }
+
+    fn from_byte(letter: u8) -> Option<Self> {
+        Self::BY_BYTE[usize::from(letter)]
     }
 
     /// Whether it carries output whatever the rest of the stream says.
@@ -89,19 +103,18 @@ impl<'a> Events<'a> {
     /// From a timing row's `events_us` and `events`, and the token count of the server's usage if it gave one.
     #[must_use]
     pub fn new(times: &'a [Micros], letters: &'a str, usage_tokens: Option<u64>) -> Self {
-        let shown =
-            letters.chars().filter_map(EventKind::from_letter).filter(|kind| kind.is_output()).count();
+        let shown = letters.bytes().filter_map(EventKind::from_byte).filter(|kind| kind.is_output()).count();
         let stop_is_output = usage_tokens.is_some_and(|tokens| tokens > shown as u64);
         Self { times, letters, stop_is_output }
     }
 
     /// When each event that carried output was read, µs after the request was sent.
-    pub fn output_times(self) -> impl Iterator<Item = Micros> + 'a {
+    pub fn output_times(self) -> impl DoubleEndedIterator<Item = Micros> + 'a {
         self.letters
-            .chars()
+            .bytes()
             .zip(self.times)
             .filter(move |(letter, _)| {
-                EventKind::from_letter(*letter)
+                EventKind::from_byte(*letter)
                     .is_some_and(|kind| kind.is_output() || (kind == EventKind::Stop && self.stop_is_output))
             })
             .map(|(_, time)| *time)
@@ -116,7 +129,7 @@ impl<'a> Events<'a> {
     /// End-to-end latency: the last event that carried output.
     #[must_use]
     pub fn last_output(self) -> Option<Micros> {
-        self.output_times().last()
+        self.output_times().next_back()
     }
 
     /// Inter-token latencies as vLLM counts them: the gap between each two consecutive events that carried output,

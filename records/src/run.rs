@@ -129,7 +129,7 @@ impl Record for RunEnd {
 }
 
 /// The client's own part in the figures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Client {
     /// How late requests were written, against their schedule and not counting time spent waiting for
     /// `--max-concurrency` or for their connection (`connect_us`): median.
@@ -138,12 +138,27 @@ pub struct Client {
     pub send_lag_p99_us: Option<Micros>,
     /// The same, worst.
     pub send_lag_max_us: Option<Micros>,
-    /// How late the event loop woke up for a probe that was due, 99th percentile: what it adds to a read's stamp.
+    /// How late bytes were read after they had come, median: by the system's stamp of their arrival where it gives one,
+    /// and by a probe of each thread's event loop. Stamped arrivals do not make events late; elsewhere, and where
+    /// several events were read at once, this is what the client may have added.
+    #[serde(default)]
+    pub read_lag_p50_us: Option<Micros>,
+    /// The same, 99th percentile.
     pub read_lag_p99_us: Option<Micros>,
     /// The same, worst.
     pub read_lag_max_us: Option<Micros>,
     /// CPU time used over elapsed time, in percent of one core.
     pub cpu_pct: Option<f64>,
+    /// Threads that sent and received.
+    #[serde(default)]
+    pub threads: Option<u64>,
+    /// CPU time of the busiest of them over elapsed time, in percent.
+    #[serde(default)]
+    pub thread_cpu_pct: Option<f64>,
+    /// Time that one of them could have run and no CPU was free, the worst, over elapsed time, in percent; 0 where the
+    /// system does not say.
+    #[serde(default)]
+    pub thread_wait_pct: Option<f64>,
     /// Most requests in flight at once.
     pub peak_in_flight: u64,
     /// TCP connections opened.
@@ -155,10 +170,11 @@ pub struct Client {
 }
 
 /// Whether the client kept up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientVerdict {
     /// The client's own error is small beside what it measured.
+    #[default]
     Ok,
     /// The client was the bottleneck: the figures say more about it than about the server.
     ClientBound,

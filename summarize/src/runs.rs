@@ -160,9 +160,13 @@ pub(crate) fn worst(a: Client, b: Client) -> Client {
         send_lag_p50_us: larger(a.send_lag_p50_us, b.send_lag_p50_us),
         send_lag_p99_us: larger(a.send_lag_p99_us, b.send_lag_p99_us),
         send_lag_max_us: larger(a.send_lag_max_us, b.send_lag_max_us),
+        read_lag_p50_us: larger(a.read_lag_p50_us, b.read_lag_p50_us),
         read_lag_p99_us: larger(a.read_lag_p99_us, b.read_lag_p99_us),
         read_lag_max_us: larger(a.read_lag_max_us, b.read_lag_max_us),
         cpu_pct: larger(a.cpu_pct, b.cpu_pct),
+        threads: larger(a.threads, b.threads),
+        thread_cpu_pct: larger(a.thread_cpu_pct, b.thread_cpu_pct),
+        thread_wait_pct: larger(a.thread_wait_pct, b.thread_wait_pct),
         peak_in_flight: a.peak_in_flight.max(b.peak_in_flight),
         connections: a.connections.max(b.connections),
         verdict,
@@ -233,16 +237,11 @@ mod tests {
     #[test]
     fn of_several_clients_the_worst_figures_count() {
         let client = |lag: f64, verdict, reason: Option<&str>| Client {
-            send_lag_p50_us: None,
             send_lag_p99_us: Some(Micros::new(lag)),
-            send_lag_max_us: None,
-            read_lag_p99_us: None,
-            read_lag_max_us: None,
             cpu_pct: Some(100.0 - lag),
-            peak_in_flight: 3,
-            connections: 4,
             verdict,
             reason: reason.map(str::to_owned),
+            ..Client::default()
         };
         let worst = worst(
             client(10.0, ClientVerdict::ClientBound, Some("late")),

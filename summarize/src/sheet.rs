@@ -112,6 +112,8 @@ fn client(client: &Client) -> Vec<Line> {
         figure("P99 send lag (ms)", ms(client.send_lag_p99_us)),
         figure("P99 read lag (ms)", ms(client.read_lag_p99_us)),
         figure("Client CPU (% of one core)", client.cpu_pct),
+        figure("Busiest client thread (% of the time)", client.thread_cpu_pct),
+        count("Connections opened", client.connections),
     ]
 }
 

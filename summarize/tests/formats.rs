@@ -34,13 +34,16 @@ fn input() -> String {
         send_lag_p50_us: Some(Micros::new(20.0)),
         send_lag_p99_us: Some(Micros::new(180.0)),
         send_lag_max_us: Some(Micros::new(250.0)),
+        read_lag_p50_us: Some(Micros::new(30.0)),
         read_lag_p99_us: None,
-        read_lag_max_us: None,
         cpu_pct: Some(31.25),
+        threads: Some(2),
+        thread_cpu_pct: Some(20.5),
+        thread_wait_pct: Some(0.5),
         peak_in_flight: 3,
         connections: 4,
         verdict: ClientVerdict::Ok,
-        reason: None,
+        ..Client::default()
     });
     run(&a, &rows, &end)
 }

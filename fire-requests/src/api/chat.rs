@@ -1,11 +1,13 @@
 //! The `OpenAI` API's `/v1/chat/completions`.
 
+use std::borrow::Cow;
+
 use records::{EventKind, Prompt};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Api, Event,
+    Api, Event, Seen,
     event::{Chunk, Text},
 };
 use crate::like::Like;
@@ -41,39 +43,39 @@ impl Api for Chat {
         Ok(("messages", messages))
     }
 
-    fn read(&self, data: &[u8]) -> Result<Event, serde_json::Error> {
-        serde_json::from_slice::<Chunk<Choice>>(data).map(|chunk| chunk.event(Choice::kind))
+    fn read<'a>(&self, data: &'a [u8], _: &Seen) -> Result<Event<'a>, serde_json::Error> {
+        serde_json::from_slice::<Chunk<Choice<'a>>>(data).map(|chunk| chunk.event(Choice::kind))
     }
 }
 
 #[derive(Deserialize)]
-struct Choice {
-    #[serde(default)]
-    delta: Option<Delta>,
+struct Choice<'a> {
+    #[serde(default, borrow)]
+    delta: Option<Delta<'a>>,
     #[serde(default, deserialize_with = "super::event::reason")]
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
-struct Delta {
-    #[serde(default)]
-    role: Text,
-    #[serde(default)]
-    content: Text,
-    #[serde(default)]
-    refusal: Text,
-    #[serde(default)]
-    reasoning: Text,
-    #[serde(default)]
-    reasoning_content: Text,
-    #[serde(default)]
-    tool_calls: Text,
-    #[serde(default)]
-    function_call: Text,
+struct Delta<'a> {
+    #[serde(default, borrow)]
+    role: Text<'a>,
+    #[serde(default, borrow)]
+    content: Text<'a>,
+    #[serde(default, borrow)]
+    refusal: Text<'a>,
+    #[serde(default, borrow)]
+    reasoning: Text<'a>,
+    #[serde(default, borrow)]
+    reasoning_content: Text<'a>,
+    #[serde(default, borrow)]
+    tool_calls: Text<'a>,
+    #[serde(default, borrow)]
+    function_call: Text<'a>,
 }
 
-impl Choice {
-    fn kind(self) -> (EventKind, Option<String>) {
+impl<'a> Choice<'a> {
+    fn kind(self) -> (EventKind, Option<Cow<'a, str>>, Option<String>) {
         let delta = self.delta.unwrap_or_default();
         let empty =
             delta.content.is_empty() || delta.reasoning.is_empty() || delta.reasoning_content.is_empty();
@@ -94,7 +96,13 @@ impl Choice {
         } else {
             EventKind::Other
         };
-        (kind, self.finish_reason)
+        let text = match kind {
+            EventKind::Content => delta.content.text().or(delta.refusal.text()),
+            EventKind::Reasoning => delta.reasoning.text(),
+            EventKind::ReasoningContent => delta.reasoning_content.text(),
+            _ => None,
+        };
+        (kind, text, self.finish_reason)
     }
 }
 
@@ -104,7 +112,7 @@ mod tests {
 
     fn kind(delta: &str, finish: &str) -> EventKind {
         let data = format!(r#"{{"choices":[{{"index":0,"delta":{delta},"finish_reason":{finish}}}]}}"#);
-        Chat.read(data.as_bytes()).unwrap().kind
+        Chat.read(data.as_bytes(), &Seen::default()).unwrap().kind
     }
 
     #[test]
@@ -140,7 +148,7 @@ mod tests {
             (r#"{"error":{"code":500}}"#, r#"{"code":500}"#),
             (r#"{"error":{"message":""}}"#, r#"{"message":""}"#),
         ] {
-            let event = Chat.read(data.as_bytes()).unwrap();
+            let event = Chat.read(data.as_bytes(), &Seen::default()).unwrap();
             assert_eq!((event.kind, event.error.as_deref()), (EventKind::Error, Some(message)));
         }
     }

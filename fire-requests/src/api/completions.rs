@@ -1,11 +1,13 @@
 //! The `OpenAI` API's `/v1/completions`.
 
+use std::borrow::Cow;
+
 use records::{EventKind, Prompt};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    Api, Event,
+    Api, Event, Seen,
     event::{Chunk, Text},
 };
 use crate::like::Like;
@@ -39,29 +41,29 @@ impl Api for Completions {
         [Some(("repetition_penalty", 1.0.into())), Some(("logprobs", Value::Null))]
     }
 
-    fn read(&self, data: &[u8]) -> Result<Event, serde_json::Error> {
-        serde_json::from_slice::<Chunk<Choice>>(data).map(|chunk| chunk.event(Choice::kind))
+    fn read<'a>(&self, data: &'a [u8], _: &Seen) -> Result<Event<'a>, serde_json::Error> {
+        serde_json::from_slice::<Chunk<Choice<'a>>>(data).map(|chunk| chunk.event(Choice::kind))
     }
 }
 
 #[derive(Deserialize)]
-struct Choice {
-    #[serde(default)]
-    text: Text,
+struct Choice<'a> {
+    #[serde(default, borrow)]
+    text: Text<'a>,
     #[serde(default, deserialize_with = "super::event::reason")]
     finish_reason: Option<String>,
 }
 
-impl Choice {
-    fn kind(self) -> (EventKind, Option<String>) {
-        let kind = match (self.text, &self.finish_reason) {
-            (Text::Some, _) => EventKind::Content,
+impl<'a> Choice<'a> {
+    fn kind(self) -> (EventKind, Option<Cow<'a, str>>, Option<String>) {
+        let kind = match (&self.text, &self.finish_reason) {
+            (Text::Text(_) | Text::Parts, _) => EventKind::Content,
             (Text::Empty, Some(_)) => EventKind::Stop,
             (Text::Empty, None) => EventKind::Blank,
             (Text::Absent, Some(_)) => EventKind::Finish,
             (Text::Absent, None) => EventKind::Other,
         };
-        (kind, self.finish_reason)
+        (kind, self.text.text(), self.finish_reason)
     }
 }
 
@@ -83,7 +85,7 @@ mod tests {
             (r#"{"choices":[{"text":"a"}],"error":""}"#, EventKind::Content),
             (r#"{"choices":[{"text":"a"}],"error":false}"#, EventKind::Content),
         ] {
-            assert_eq!(Completions.read(data.as_bytes()).unwrap().kind, kind, "{data}");
+            assert_eq!(Completions.read(data.as_bytes(), &Seen::default()).unwrap().kind, kind, "{data}");
         }
     }
 
@@ -91,7 +93,11 @@ mod tests {
     fn a_count_that_is_none_fails_nothing() {
         for (count, read) in [("8.0", Some(8)), ("\"8\"", None), ("-1", None), ("null", None)] {
             let data = format!(r#"{{"choices":[],"usage":{{"completion_tokens":{count}}}}}"#);
-            assert_eq!(Completions.read(data.as_bytes()).unwrap().usage.unwrap().output, read, "{count}");
+            assert_eq!(
+                Completions.read(data.as_bytes(), &Seen::default()).unwrap().usage.unwrap().output,
+                read,
+                "{count}"
+            );
         }
     }
 
@@ -99,7 +105,7 @@ mod tests {
     fn usage_is_read_beside_a_choice_too() {
         let data = br#"{"choices":[{"text":"","finish_reason":"length"}],"usage":{"completion_tokens":16,
             "prompt_tokens":4,"prompt_tokens_details":{"cached_tokens":1}}}"#;
-        let usage = Completions.read(data).unwrap().usage.unwrap();
+        let usage = Completions.read(data, &Seen::default()).unwrap().usage.unwrap();
         assert_eq!((usage.prompt, usage.output, usage.cached), (Some(4), Some(16), Some(1)));
     }
 }

@@ -1,6 +1,6 @@
 //! What one event of a stream says, and the JSON that completions and chat share.
 
-use std::{fmt, marker::PhantomData};
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use records::EventKind;
 use serde::{
@@ -10,15 +10,28 @@ use serde::{
 
 /// One event, read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
+pub struct Event<'a> {
     /// What it was.
     pub(crate) kind: EventKind,
+    /// The text that it adds; borrowed from the event where that has no escapes in it.
+    pub(crate) text: Option<Cow<'a, str>>,
     /// Why generation ended, if it says so.
     pub(crate) finish_reason: Option<String>,
     /// Token counts so far, if it has any.
     pub(crate) usage: Option<Usage>,
     /// The server's message, if it reports an error.
     pub(crate) error: Option<String>,
+    /// Whether nothing follows it.
+    pub(crate) ends: bool,
+}
+
+/// What a stream has said before the event to be read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Seen {
+    /// Bytes of text.
+    pub(crate) text_bytes: usize,
+    /// The server's count of tokens.
+    pub(crate) output_tokens: Option<u64>,
 }
 
 /// The server's token counts.
@@ -52,18 +65,21 @@ pub(super) struct Chunk<C> {
 
 impl<C> Chunk<C> {
     /// The event, `kind_of` telling what its first choice is and why it ended.
-    pub(super) fn event(self, kind_of: impl FnOnce(C) -> (EventKind, Option<String>)) -> Event {
+    pub(super) fn event<'a>(
+        self,
+        kind_of: impl FnOnce(C) -> (EventKind, Option<Cow<'a, str>>, Option<String>),
+    ) -> Event<'a> {
         let usage = self.usage.map(WireUsage::into);
         let choice = self.choices.0;
         let error = self.error.or(self.message.filter(|_| choice.is_none()));
         let error = error.map(|error| error.0).filter(|text| !NO_ERROR.contains(&text.as_str()));
-        let (kind, finish_reason) = match choice {
-            _ if error.is_some() => (EventKind::Error, None),
+        let (kind, text, finish_reason) = match choice {
+            _ if error.is_some() => (EventKind::Error, None, None),
             Some(choice) => kind_of(choice),
-            None if usage.is_some() => (EventKind::Usage, None),
-            None => (EventKind::Other, None),
+            None if usage.is_some() => (EventKind::Usage, None, None),
+            None => (EventKind::Other, None, None),
         };
-        Event { kind, finish_reason, usage, error }
+        Event { kind, text, finish_reason, usage, error, ends: false }
     }
 }
 
@@ -152,35 +168,42 @@ impl<'de> Deserialize<'de> for WireError {
     }
 }
 
-/// Whether a text (or a list of parts in its place) holds anything; the text itself is not kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Text {
+/// A text, or a list or an object in its place, of which only matters whether it holds anything.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) enum Text<'a> {
     /// No such field, or null.
     #[default]
     Absent,
     /// `""`, or an empty list.
     Empty,
-    /// Anything.
-    Some,
+    /// A text.
+    Text(Cow<'a, str>),
+    /// Anything else.
+    Parts,
 }
 
-impl Text {
+impl<'a> Text<'a> {
     /// Whether it holds anything.
-    pub(super) fn is_some(self) -> bool {
-        self == Self::Some
+    pub(super) fn is_some(&self) -> bool {
+        matches!(self, Self::Text(_) | Self::Parts)
     }
 
     /// Whether it is there and holds nothing.
-    pub(super) fn is_empty(self) -> bool {
-        self == Self::Empty
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::Empty
     }
 
-    fn of(empty: bool) -> Self {
-        if empty { Self::Empty } else { Self::Some }
+    /// The text.
+    pub(super) fn text(self) -> Option<Cow<'a, str>> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    fn parts(empty: bool) -> Self {
+        if empty { Self::Empty } else { Self::Parts }
     }
 }
 
-impl<'de> Deserialize<'de> for Text {
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(TextVisitor)
     }
@@ -189,33 +212,37 @@ impl<'de> Deserialize<'de> for Text {
 struct TextVisitor;
 
 impl<'de> Visitor<'de> for TextVisitor {
-    type Value = Text;
+    type Value = Text<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a text, a list, an object or null")
     }
 
-    fn visit_unit<E>(self) -> Result<Text, E> {
+    fn visit_unit<E>(self) -> Result<Text<'de>, E> {
         Ok(Text::Absent)
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Text, E> {
-        Ok(Text::of(text.is_empty()))
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+        Ok(if text.is_empty() { Text::Empty } else { Text::Text(Cow::Borrowed(text)) })
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Text, A::Error> {
+    fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
+        Ok(if text.is_empty() { Text::Empty } else { Text::Text(Cow::Owned(text.to_owned())) })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Text<'de>, A::Error> {
         let mut empty = true;
         while list.next_element::<IgnoredAny>()?.is_some() {
             empty = false;
         }
-        Ok(Text::of(empty))
+        Ok(Text::parts(empty))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Text, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Text<'de>, A::Error> {
         let mut empty = true;
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
             empty = false;
         }
-        Ok(Text::of(empty))
+        Ok(Text::parts(empty))
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::like::Like;
 
-pub(crate) use event::{Event, Usage, WireError};
+pub(crate) use event::{Event, Seen, Usage, WireError};
 
 /// How one API is spoken.
 pub trait Api: Sync {
@@ -25,8 +25,26 @@ pub trait Api: Sync {
     fn vllm_fields(&self) -> [Option<(&'static str, Value)>; 2] {
         [None, None]
     }
+    /// How events are cut out of its streams.
+    fn framing(&self) -> Framing {
+        Framing::Sse
+    }
     /// Reads the data of one event that is not the end marker.
-    fn read(&self, data: &[u8]) -> Result<Event, serde_json::Error>;
+    fn read<'a>(&self, data: &'a [u8], seen: &Seen) -> Result<Event<'a>, serde_json::Error>;
+    /// Whether what an event says depends on that event alone.
+    fn is_stateless(&self) -> bool {
+        true
+    }
+}
+
+/// How a stream is made of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Framing {
+    /// Server-sent events.
+    #[default]
+    Sse,
+    /// One JSON document a line.
+    Lines,
 }
 
 /// All backends, the default first.

@@ -1,0 +1,295 @@
+//! An answer as its bytes come: head, framing, compression, events. Pure: no socket, no clock.
+
+use std::borrow::Cow;
+
+use records::{Micros, Outcome};
+use serde::Deserialize;
+
+use crate::{
+    answer::Answer,
+    api::{Api, Framing, WireError},
+    failure::{Failure, shortened},
+    http1::{Body, Head, Piece},
+    inflate::Inflate,
+    sse::Splitter,
+};
+
+/// Most bytes of one event; more is no token.
+const LARGEST_EVENT: usize = 64 << 20;
+/// Most bytes that are kept of a body that is no stream.
+const LARGEST_REFUSAL: usize = 4 << 20;
+/// Most bytes of a stream that are kept for a message, until its first event has come.
+const LARGEST_PREVIEW: usize = 64 << 10;
+
+/// How far an answer is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// There is more to come.
+    More,
+    /// The answer is whole, its body has not ended yet.
+    Answered,
+    /// The body has ended too.
+    Ended,
+}
+
+/// An answer being received.
+pub(crate) struct Reception {
+    api: &'static dyn Api,
+    /// The beginning of a head that is not whole.
+    held: Vec<u8>,
+    open: Option<Open>,
+}
+
+/// An answer whose head has come.
+struct Open {
+    head: Head,
+    body: Body,
+    inflate: Option<Inflate>,
+    content: Content,
+    /// Bytes of the body, decompressed.
+    bytes: u64,
+}
+
+enum Content {
+    /// A stream of events; and its beginning, until one has come.
+    Stream(Splitter, Vec<u8>),
+    /// A refusal, or a document in place of a stream.
+    Document(Vec<u8>),
+}
+
+impl Reception {
+    /// Nothing has come.
+    pub(crate) fn new(api: &'static dyn Api) -> Self {
+        Self { api, held: Vec::new(), open: None }
+    }
+
+    /// The status, once the head has come.
+    pub(crate) fn status(&self) -> Option<u16> {
+        self.open.as_ref().map(|open| open.head.status)
+    }
+
+    /// Whether the connection can take another request once the body has ended.
+    pub(crate) fn keeps_connection(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.head.keep_alive && open.body.is_over())
+    }
+
+    /// Passes over what is left of an answer that is whole; says whether its body has ended.
+    pub(crate) fn skip(&mut self, mut bytes: &[u8]) -> Result<bool, String> {
+        let Some(open) = &mut self.open else { return Ok(false) };
+        loop {
+            match open.body.next(&mut bytes)? {
+                Piece::Data(_) => {}
+                Piece::More => return Ok(false),
+                Piece::End => return Ok(true),
+            }
+        }
+    }
+
+    /// Takes bytes that were read at `time`.
+    pub(crate) fn take(&mut self, bytes: &[u8], time: Micros, answer: &mut Answer) -> Result<Step, Failure> {
+        if let Some(open) = &mut self.open {
+            return open.take(bytes, time, self.api, answer);
+        }
+        let whole = if self.held.is_empty() { Cow::Borrowed(bytes) } else { self.hold(bytes).into() };
+        match Head::parse(&whole).map_err(|problem| Failure::new(Outcome::Protocol, problem))? {
+            Some((head, length)) => {
+                let open = self.open.insert(Open::new(head, self.api)?);
+                open.take(&whole[length..], time, self.api, answer)
+            }
+            None => {
+                self.held = whole.into_owned();
+                Ok(Step::More)
+            }
+        }
+    }
+
+    fn hold(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut held = std::mem::take(&mut self.held);
+        held.extend_from_slice(bytes);
+        held
+    }
+
+    /// Takes the end of the connection, which was noticed at `time`.
+    pub(crate) fn close(&mut self, time: Micros, answer: &mut Answer) -> Result<(), Failure> {
+        let Some(open) = &mut self.open else {
+            let problem =
+                if self.held.is_empty() { "before any answer" } else { "in the head of its answer" };
+            return Err(Failure::new(
+                Outcome::Truncated,
+                format!("the server closed the connection {problem}"),
+            ));
+        };
+        if open.body.ends_with_connection() {
+            return open.end(time, self.api, answer);
+        }
+        open.broken(self.api, answer, "the server closed the connection before the body's end")
+    }
+
+    /// Takes the break of the connection.
+    pub(crate) fn broken(&mut self, problem: &str, answer: &mut Answer) -> Result<(), Failure> {
+        match &mut self.open {
+            Some(open) => open.broken(self.api, answer, problem),
+            None => Err(Failure::new(Outcome::Truncated, problem)),
+        }
+    }
+}
+
+impl Open {
+    fn new(head: Head, api: &dyn Api) -> Result<Self, Failure> {
+        let inflate = match &head.encoding {
+            None => None,
+            Some(encoding) => Some(Inflate::new(encoding).ok_or_else(|| {
+                let problem =
+                    format!("a body encoded as {encoding}, which is not known here (gzip and deflate are)");
+                Failure::new(Outcome::Protocol, problem)
+            })?),
+        };
+        let streams = (200..300).contains(&head.status)
+            && (head.content_type != "application/json" || api.framing() == Framing::Lines);
+        let content = if streams {
+            Content::Stream(Splitter::new(api.framing()), Vec::new())
+        } else {
+            Content::Document(Vec::new())
+        };
+        Ok(Self { body: head.body(), head, inflate, content, bytes: 0 })
+    }
+
+    fn take(
+        &mut self,
+        mut bytes: &[u8],
+        time: Micros,
+        api: &'static dyn Api,
+        answer: &mut Answer,
+    ) -> Result<Step, Failure> {
+        loop {
+            match self.body.next(&mut bytes).map_err(|problem| Failure::new(Outcome::Protocol, problem))? {
+                Piece::Data(data) => self.content(data, time, api, answer)?,
+                Piece::More if answer.is_over() => {
+                    answer.judge(self.bytes)?;
+                    return Ok(Step::Answered);
+                }
+                Piece::More => return Ok(Step::More),
+                Piece::End => return self.end(time, api, answer).map(|()| Step::Ended),
+            }
+        }
+    }
+
+    fn content(
+        &mut self,
+        data: &[u8],
+        time: Micros,
+        api: &'static dyn Api,
+        answer: &mut Answer,
+    ) -> Result<(), Failure> {
+        let Some(inflate) = &mut self.inflate else { return self.plain(data, time, api, answer) };
+        let bad = |error| format!("a body that is not what its Content-Encoding says: {error}");
+        let decoded = inflate.push(data).map_err(|error| Failure::new(Outcome::Protocol, bad(error)))?;
+        self.plain(&decoded, time, api, answer)
+    }
+
+    fn plain(
+        &mut self,
+        data: &[u8],
+        time: Micros,
+        api: &'static dyn Api,
+        answer: &mut Answer,
+    ) -> Result<(), Failure> {
+        self.bytes += data.len() as u64;
+        match &mut self.content {
+            Content::Document(document) => keep(document, data, LARGEST_REFUSAL),
+            Content::Stream(splitter, preview) => {
+                if answer.letters.is_empty() {
+                    keep(preview, data, LARGEST_PREVIEW);
+                }
+                splitter.push(data, &mut |event| answer.event(api, time, event));
+                if splitter.held() > LARGEST_EVENT {
+                    return Err(Failure::new(Outcome::Protocol, "an event of more than 64 MiB"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, time: Micros, api: &'static dyn Api, answer: &mut Answer) -> Result<(), Failure> {
+        match &mut self.content {
+            Content::Document(document) => Err(self.head.refusal(document)),
+            Content::Stream(splitter, preview) => {
+                splitter.finish(&mut |event| answer.event(api, time, event));
+                let judged = answer.judge(self.bytes);
+                if answer.letters.is_empty() {
+                    judged.map_err(|failure| explained(failure, preview))
+                } else {
+                    judged
+                }
+            }
+        }
+    }
+
+    /// An answer that had said that it was finished is whole even if its body is not.
+    fn broken(&mut self, api: &'static dyn Api, answer: &mut Answer, problem: &str) -> Result<(), Failure> {
+        let time = answer.times.last().copied().unwrap_or_default();
+        if answer.is_finished()
+            || matches!(&self.content, Content::Document(document) if !document.is_empty())
+        {
+            return self.end(time, api, answer);
+        }
+        Err(Failure::new(Outcome::Truncated, problem))
+    }
+}
+
+impl Head {
+    /// What a body that is no stream means.
+    fn refusal(&self, document: &[u8]) -> Failure {
+        let text = String::from_utf8_lossy(document);
+        if (200..300).contains(&self.status) {
+            return not_streamed(&text);
+        }
+        let reason = match (&self.location, message(&text)) {
+            (Some(location), _) => format!("redirected to {location}; give that as --base-url"),
+            (None, Some(message)) => message,
+            (None, None) if text.trim().is_empty() && self.reason.is_empty() => "no reason given".to_owned(),
+            (None, None) if text.trim().is_empty() => self.reason.clone(),
+            (None, None) => text.into_owned(),
+        };
+        Failure::new(Outcome::Http, format!("HTTP {}: {reason}", self.status))
+    }
+}
+
+fn keep(kept: &mut Vec<u8>, data: &[u8], most: usize) {
+    kept.extend_from_slice(&data[..data.len().min(most.saturating_sub(kept.len()))]);
+}
+
+/// A stream without any event may be a page or a document that says why.
+fn explained(failure: Failure, preview: &[u8]) -> Failure {
+    let text = String::from_utf8_lossy(preview);
+    match message(&text) {
+        Some(message) => Failure::new(Outcome::ErrorEvent, message),
+        None if text.trim().is_empty() => failure,
+        None => Failure::new(failure.outcome, format!("{}: {text}", failure.message)),
+    }
+}
+
+fn not_streamed(body: &str) -> Failure {
+    if let Some(message) = message(body) {
+        return Failure::new(Outcome::ErrorEvent, message);
+    }
+    let problem = "one JSON document in place of a stream; does this server support \"stream\":true?";
+    let shown: String = shortened(body).chars().take(60).collect();
+    Failure::new(Outcome::Protocol, format!("{problem} {shown}"))
+}
+
+#[derive(Deserialize)]
+struct ErrorBody {
+    #[serde(default)]
+    error: Option<WireError>,
+    #[serde(default)]
+    message: Option<WireError>,
+    #[serde(default)]
+    detail: Option<WireError>,
+}
+
+/// The server's own words in an error's body, wherever servers put them.
+fn message(body: &str) -> Option<String> {
+    let parsed: ErrorBody = serde_json::from_str(body).ok()?;
+    parsed.error.or(parsed.message).or(parsed.detail).map(|error| error.0)
+}
