@@ -19,13 +19,38 @@ pub(crate) struct Answer {
     pub(crate) finish_reason: Option<String>,
     /// The server's last word on token counts.
     pub(crate) usage: Usage,
+    /// What it said, if that is kept.
+    pub(crate) text: Option<SavedText>,
     seen: Seen,
     likeness: Likeness,
     done: bool,
     failure: Option<Failure>,
 }
 
+/// The text of an answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct SavedText {
+    /// Content.
+    pub(crate) content: String,
+    /// Thinking.
+    pub(crate) thinking: String,
+}
+
+impl SavedText {
+    fn add(&mut self, kind: EventKind, text: &str) {
+        match kind {
+            EventKind::Reasoning | EventKind::ReasoningContent => self.thinking.push_str(text),
+            _ => self.content.push_str(text),
+        }
+    }
+}
+
 impl Answer {
+    /// Keeps the text from now on, or does not.
+    pub(crate) fn keep_text(&mut self, keep: bool) {
+        self.text = keep.then(SavedText::default);
+    }
+
     /// Makes room for an answer of this many tokens, so that none is made while it is read.
     pub(crate) fn expect(&mut self, tokens: Option<u64>) {
         /// Longer answers grow as they come.
@@ -47,6 +72,9 @@ impl Answer {
         }
         if let Some((kind, text)) = self.likeness.find(data) {
             self.seen.text_bytes += text.len();
+            if let Some(saved) = &mut self.text {
+                saved.add(kind, &String::from_utf8_lossy(text));
+            }
             return self.push(time, kind);
         }
         match api.read(data, &self.seen) {
@@ -66,6 +94,9 @@ impl Answer {
 
     fn take(&mut self, time: Micros, event: Event<'_>) {
         self.push(time, event.kind);
+        if let (Some(saved), Some(text)) = (&mut self.text, &event.text) {
+            saved.add(event.kind, text);
+        }
         self.seen.text_bytes += event.text.map_or(0, |text| text.len());
         self.finish_reason = event.finish_reason.or(self.finish_reason.take());
         self.count(event.usage);

@@ -122,6 +122,15 @@ pub struct Args {
     /// Times to send the first row before the run, to warm the server; rows of phase `warmup`
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub num_warmups: u32,
+    /// Rows at the run's beginning that warm the server: phase `warmup`, not measured, nothing waited for after them
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub warmup_requests: u64,
+    /// The same, in seconds: what is scheduled before this time of the run
+    #[arg(long, default_value = "0", value_name = "SECS", value_parser = seconds)]
+    pub warmup_duration: Duration,
+    /// Seconds between an answer and the next turn of its conversation (rows with `session`)
+    #[arg(long, default_value = "0", value_name = "SECS", value_parser = seconds)]
+    pub think_time: Duration,
     /// Seconds to wait for /v1/models to answer before the run; 0: do not wait (without --model, a port where nobody
     /// listens yet is given 2 s all the same)
     #[arg(long, default_value = "0", value_name = "SECS", value_parser = seconds)]

@@ -1,6 +1,6 @@
 //! Rows, read as they are needed: a thread reads, checks and serialises, a short channel holds it back.
 
-use std::{collections::VecDeque, fmt::Write, thread, time::Duration};
+use std::{collections::VecDeque, fmt::Write, sync::Arc, thread, time::Duration};
 
 use bytes::Bytes;
 use http::header::HeaderValue;
@@ -8,7 +8,10 @@ use records::{Error, Lines, Prompt, Result};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
-use crate::body::Template;
+use crate::{
+    body::Template,
+    conversation::{self, Turn},
+};
 
 /// Rows read ahead: enough for bursts, few enough that long prompts do not fill the memory.
 const AHEAD: usize = 64;
@@ -38,6 +41,10 @@ pub(crate) struct Row {
     pub(crate) request_id: Option<HeaderValue>,
     /// The request's body.
     pub(crate) body: Bytes,
+    /// Its place in a conversation.
+    pub(crate) turn: Option<Turn>,
+    /// The turns after it; their bodies cannot be made yet.
+    pub(crate) later: Vec<Row>,
 }
 
 /// What the reading thread hands over.
@@ -126,28 +133,40 @@ impl Feed {
 
 /// Starts reading `lines`; ids are sent after `id_prefix`, if there is one. The thread ends with its input, or when
 /// the feed is closed.
-pub(crate) fn start(lines: Lines, template: Template, id_prefix: Option<String>) -> Feed {
+pub(crate) fn start(lines: Lines, template: Arc<Template>, id_prefix: Option<String>) -> Feed {
     let (sender, items) = mpsc::channel(AHEAD);
     thread::spawn(move || {
         let mut reader = Reader { lines, template, id_prefix, count: 0, last_at: None, hash: Sha256::new() };
-        loop {
-            let item = match reader.next() {
-                Ok(Some(row)) => Item::Row(row),
-                Ok(None) => Item::End(hex(&reader.hash.finalize_reset())),
-                Err(error) => Item::Bad(error),
-            };
-            let last = !matches!(item, Item::Row(_));
-            if sender.blocking_send(item).is_err() || last {
-                return;
+        // The turns of a conversation may stand anywhere: from the first on, all rows are read before one is handed on.
+        let mut held = Vec::new();
+        let last = loop {
+            match reader.next() {
+                Ok(Some(row)) if row.turn.is_some() || !held.is_empty() => held.push(row),
+                Ok(Some(row)) => {
+                    if sender.blocking_send(Item::Row(row)).is_err() {
+                        return;
+                    }
+                }
+                Ok(None) => match reader.chained(held) {
+                    Ok(rows) => {
+                        if rows.into_iter().any(|row| sender.blocking_send(Item::Row(row)).is_err()) {
+                            return;
+                        }
+                        break Item::End(hex(&reader.hash.finalize_reset()));
+                    }
+                    Err(error) => break Item::Bad(error),
+                },
+                Err(error) => break Item::Bad(error),
             }
-        }
+        };
+        let _ = sender.blocking_send(last);
     });
     Feed { ahead: VecDeque::new(), items }
 }
 
 struct Reader {
     lines: Lines,
-    template: Template,
+    template: Arc<Template>,
     id_prefix: Option<String>,
     count: u64,
     last_at: Option<f64>,
@@ -164,7 +183,7 @@ impl Reader {
                 Ok(None) => continue,
                 Err(problem) => return Err(self.lines.error(number, problem)),
             };
-            return self.row(prompt).map(Some).map_err(|problem| self.lines.error(number, problem));
+            return self.row(prompt, number).map(Some).map_err(|problem| self.lines.error(number, problem));
         }
     }
 
@@ -178,7 +197,11 @@ impl Reader {
         Ok(None)
     }
 
-    fn row(&mut self, mut prompt: Prompt) -> std::result::Result<Row, String> {
+    fn chained(&self, rows: Vec<Row>) -> Result<Vec<Row>> {
+        conversation::chained(rows).map_err(|(line, problem)| self.lines.error(line, problem))
+    }
+
+    fn row(&mut self, mut prompt: Prompt, line: u64) -> std::result::Result<Row, String> {
         let id = prompt.id.take().unwrap_or_else(|| self.count.to_string());
         self.count += 1;
         if let Some(words) = prompt.numpy_words.filter(|words| *words > MOST_WORDS) {
@@ -193,6 +216,8 @@ impl Reader {
             max_tokens: prompt.max_tokens,
             numpy_words: prompt.numpy_words.unwrap_or(0),
             at: self.at(&prompt)?,
+            turn: Turn::of(&prompt, line),
+            later: Vec::new(),
             body: self.template.body(prompt)?.into(),
         })
     }
@@ -237,7 +262,8 @@ mod tests {
     fn read(text: &'static str) -> (Vec<Row>, std::result::Result<String, String>) {
         let args = Args::try_parse_from(["x"]).unwrap();
         let template = Template::new(args.backend, "m", &args.sampling, None);
-        let mut items = start(Lines::new("rows.jsonl", Box::new(text.as_bytes())), template, None).items;
+        let mut items =
+            start(Lines::new("rows.jsonl", Box::new(text.as_bytes())), template.into(), None).items;
         let mut rows = Vec::new();
         loop {
             match items.blocking_recv().unwrap() {

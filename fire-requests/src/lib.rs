@@ -12,11 +12,13 @@ mod args;
 mod arrival;
 mod body;
 mod connection;
+mod conversation;
 mod cpu;
 mod exchange;
 mod failure;
 mod feed;
 mod fire;
+mod gate;
 mod health;
 mod http1;
 mod inflate;
@@ -37,9 +39,11 @@ mod sink;
 mod sse;
 mod stop;
 mod stream;
+mod talk;
 mod target;
 mod tls;
 mod verdict;
+mod warmup;
 mod worker;
 
 use std::sync::Arc;
@@ -58,13 +62,15 @@ use crate::{
     ahead::Ahead,
     body::Template,
     feed::Feed,
-    fire::{Gate, Run},
+    fire::Run,
+    gate::Gate,
     health::Health,
     pacer::Arrivals,
     progress::Counters,
     setup::Setup,
     sink::Written,
     stop::{Signals, Stop},
+    warmup::Share,
     worker::Workers,
 };
 
@@ -80,12 +86,12 @@ pub fn run(args: &Args) -> Result<Exit> {
         Some(path) => Output::create(path, args.overwrite)?,
         None => Output::stdout(),
     };
-    let template = Template::new(args.backend, &setup.model, &args.sampling, args.like);
+    let template = Arc::new(Template::new(args.backend, &setup.model, &args.sampling, args.like));
     let start = setup.run_start(args, template.shared());
-    let feed = feed::start(lines, template, start.request_id_prefix.clone());
+    let feed = feed::start(lines, Arc::clone(&template), start.request_id_prefix.clone());
     let runtime = current_thread_runtime()?;
     let stop = Arc::new(Stop::new());
-    let exit = runtime.block_on(fire(args, setup, start, output, feed, arrivals, &stop));
+    let exit = runtime.block_on(fire(args, setup, template, start, output, feed, arrivals, &stop));
     runtime.shutdown_background();
     if let (Ok(_), Some(signal)) = (&exit, stop.signal()) {
         stop::die_by(signal);
@@ -103,6 +109,7 @@ fn current_thread_runtime() -> Result<Runtime> {
 async fn fire(
     args: &Args,
     setup: Setup,
+    template: Arc<Template>,
     run_start: RunStart,
     mut output: Output,
     mut feed: Feed,
@@ -123,7 +130,7 @@ async fn fire(
     let workers = Workers::start(setup.client, probes)?;
     let warmups = match stop.unless_draining(feed.peek()).await.flatten() {
         Some(row) => {
-            fire::warm_up(&workers, row, args.num_warmups, cap.as_ref(), args.request_timeout, stop).await
+            warmup::warm_up(&workers, row, args.num_warmups, cap.as_ref(), args.request_timeout, stop).await
         }
         None => Vec::new(),
     };
@@ -135,10 +142,13 @@ async fn fire(
     let run = Arc::new(Run {
         name: run_start.run.clone(),
         start: baseline.wall,
+        template,
         shape,
         workers,
         spare: connections.spare,
         timeout: args.request_timeout,
+        think_time: args.think_time,
+        warmup: Share { requests: args.warmup_requests, time: args.warmup_duration },
         stop: Arc::clone(stop),
         counters: Counters::default(),
         health,
@@ -146,7 +156,7 @@ async fn fire(
     output.record(&RunStart { started_at: setup::now(), ..run_start })?;
     output.flush()?;
     let (rows, written) = sink::start(output, Arc::clone(stop));
-    for row in fire::warmup_rows(warmups, &run) {
+    for row in warmup::warmup_rows(warmups, &run) {
         let _ = rows.send(row);
     }
     let watch = tokio::spawn(Arc::clone(&run).watch(args.quiet));

@@ -17,6 +17,7 @@ pub(crate) struct Counters {
     output_tokens: AtomicU64,
     peak_in_flight: AtomicU64,
     last_end_us: AtomicU64,
+    unsent: AtomicU64,
 }
 
 impl Counters {
@@ -46,6 +47,16 @@ impl Counters {
         if ok { &self.ok } else { &self.failed }.fetch_add(1, Relaxed);
         self.output_tokens.fetch_add(output_tokens, Relaxed);
         self.last_end_us.fetch_max(at.as_micros() as u64, Relaxed);
+    }
+
+    /// So many rows that were read will not be sent.
+    pub(crate) fn left_unsent(&self, rows: u64) {
+        self.unsent.fetch_add(rows, Relaxed);
+    }
+
+    /// Rows that were read and not sent.
+    pub(crate) fn unsent(&self) -> u64 {
+        self.unsent.load(Relaxed)
     }
 
     /// Most requests in flight at once.

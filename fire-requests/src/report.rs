@@ -20,7 +20,7 @@ pub(crate) fn run_end(run: &Run, sent: &Sent, tally: &Tally, since: &Baseline) -
         sent: tally.ok + tally.failed,
         ok: tally.ok,
         failed: tally.failed,
-        unsent: sent.unsent,
+        unsent: sent.unsent + run.counters.unsent(),
         stopped_by: stopped_by(run, sent),
         dataset_sha256: sent.dataset_sha256.clone(),
         client: Some(run.health.report(since, peak, connections)),

@@ -12,6 +12,16 @@ use crate::{
     stop::Stop,
 };
 
+/// What ends a request, and what is kept of it.
+pub(crate) struct Terms<'a> {
+    /// `--request-timeout`.
+    pub(crate) timeout: Option<Duration>,
+    /// Whether the text of the answer is needed.
+    pub(crate) keep_text: bool,
+    /// The end of the run.
+    pub(crate) stop: &'a Stop,
+}
+
 /// A request that has ended.
 pub(crate) struct Shot {
     trace: Trace,
@@ -24,18 +34,13 @@ pub(crate) struct Shot {
 
 impl Shot {
     /// Sends the row's request and waits for its end, the time limit, or the end of the run.
-    pub(crate) async fn fire(
-        client: &Client,
-        row: &Row,
-        request: &Request,
-        timeout: Option<Duration>,
-        stop: &Stop,
-    ) -> Self {
+    pub(crate) async fn fire(client: &Client, row: &Row, request: &Request, terms: &Terms<'_>) -> Self {
         let mut trace = Trace::default();
         trace.answer.expect(row.max_tokens);
-        let limit = timeout.unwrap_or(Duration::MAX);
+        trace.answer.keep_text(terms.keep_text);
+        let limit = terms.timeout.unwrap_or(Duration::MAX);
         let exchange = tokio::time::timeout(limit, client.exchange(request, &mut trace));
-        let result = match stop.unless_over(exchange).await {
+        let result = match terms.stop.unless_over(exchange).await {
             Some(Ok(result)) => result,
             Some(Err(_)) => {
                 let message =
@@ -54,6 +59,11 @@ impl Shot {
     /// Whether the answer was whole.
     pub(crate) fn is_ok(&self) -> bool {
         self.result.is_ok()
+    }
+
+    /// What the server has answered, if it was kept and the answer is whole.
+    pub(crate) fn reply(&mut self) -> Option<String> {
+        self.result.is_ok().then(|| self.trace.answer.text.take()).flatten().map(|text| text.content)
     }
 
     /// How long after `ready` it was written, the opening of its connection left out.
@@ -83,10 +93,13 @@ impl Shot {
             None => (None, None),
         };
         let failure = self.result.err();
+        let (session, turn) = row.turn.map(|turn| (turn.session, turn.number)).unzip();
         Timing {
             run: run.to_owned(),
             id: row.id,
             workload: row.workload,
+            session,
+            turn,
             phase,
             scheduled_us: Some(instant(scheduled, start)),
             sent_us: sent.map(|sent| instant(sent, start)),
@@ -111,7 +124,7 @@ impl Shot {
 }
 
 /// An instant of the run's clock; negative before its start.
-fn instant(at: Instant, start: Instant) -> Micros {
+pub(crate) fn instant(at: Instant, start: Instant) -> Micros {
     let before = Micros::from_duration(start.saturating_duration_since(at));
     Micros::from_duration(at.saturating_duration_since(start)) - before
 }

@@ -80,6 +80,13 @@ pub struct Prompt {
     /// When to send it, µs after the run's start; absent: as the arrival process says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_us: Option<Micros>,
+    /// The conversation that it is a turn of: it is sent when the turn before it has been answered, and carries that
+    /// one's messages and the server's answer before its own.
+    #[serde(default, deserialize_with = "text_or_number", skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Its place in the conversation; where no turn states one, their order in the dataset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
     /// Words that were drawn from NumPy's global generator to make the dataset, the same in each of its rows.
     /// `fire-requests --like` draws arrival times after them, as vLLM's client does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -170,7 +177,9 @@ fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<S
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text)),
         Value::Number(number) => Ok(Some(number.to_string())),
-        other => Err(de::Error::custom(format!("`id` must be a string or a number, not {other}"))),
+        other => {
+            Err(de::Error::custom(format!("`id` and `session` must be a string or a number, not {other}")))
+        }
     }
 }
 

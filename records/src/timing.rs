@@ -20,6 +20,12 @@ pub struct Timing {
     /// The prompt's label.
     #[serde(default)]
     pub workload: Option<String>,
+    /// The conversation that it was a turn of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Its place in the conversation, counted from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
     /// Warm-up rows enter no statistic.
     #[serde(default)]
     pub phase: Phase,

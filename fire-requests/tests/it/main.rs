@@ -4,6 +4,7 @@
 
 mod captures;
 mod connections;
+mod conversations;
 mod failures;
 mod framing;
 mod interrupts;

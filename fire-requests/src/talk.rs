@@ -1,0 +1,110 @@
+//! What is said about one row: a request and its answer, or a conversation of them.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use records::{Outcome, Timing};
+
+use crate::{
+    connection::Request,
+    conversation::History,
+    exchange::Client,
+    feed::Row,
+    fire::Run,
+    gate::Leave,
+    shot::{Shot, Terms, instant},
+    sink::Rows,
+};
+
+impl Run {
+    /// Sends a row's request, and then, if the row opens a conversation, each turn as the one before has been answered.
+    /// The conversation keeps its place under `--max-concurrency` until its end.
+    pub(crate) async fn talk(
+        self: Arc<Self>,
+        client: Arc<Client>,
+        mut row: Row,
+        mut request: Request,
+        mut leave: Leave,
+        rows: Rows,
+    ) {
+        let (mut later, mut history) = (std::mem::take(&mut row.later).into_iter(), History::default());
+        loop {
+            let goes_on = later.len() > 0;
+            let terms = Terms { timeout: self.timeout, keep_text: goes_on, stop: &self.stop };
+            let mut shot = Shot::fire(&client, &row, &request, &terms).await;
+            self.counters.landed();
+            if !goes_on {
+                // The place is free before anything is written about the request.
+                leave.permit = None;
+            }
+            if let Some(rest) = shot.rest.take() {
+                let client = Arc::clone(&client);
+                tokio::spawn(async move { client.finish(rest).await });
+            }
+            let (reply, turn) = (shot.reply(), row.turn.clone());
+            self.write(shot, row, &leave, &rows);
+            let Some(next) = later.next() else { return };
+            let (Some(reply), Some(said)) = (reply, turn) else {
+                return self.give_up(std::iter::once(next).chain(later), &rows);
+            };
+            history.add(&said, &reply);
+            let unsent = 1 + later.len() as u64;
+            match self.next_turn(next, &history, leave).await {
+                Some(turn) => (row, request, leave) = turn,
+                None => return self.counters.left_unsent(unsent),
+            }
+        }
+    }
+
+    /// Waits for `--think-time`; none if the run is stopped before that.
+    async fn next_turn(&self, row: Row, history: &History, leave: Leave) -> Option<(Row, Request, Leave)> {
+        let due = Instant::now() + self.think_time;
+        let turn = row.turn.as_ref()?;
+        // The row was made into a body once before, so that this one can be made.
+        let body = self.template.body(history.prompt(turn)).ok()?.into();
+        let row = Row { body, ..row };
+        let request = self.shape.request(&row);
+        self.stop.unless_draining(tokio::time::sleep_until(due.into())).await?;
+        self.counters.began();
+        Some((row, request, Leave { scheduled: due, ready: due, ..leave }))
+    }
+
+    /// Writes the row of a request that has ended.
+    fn write(&self, shot: Shot, row: Row, leave: &Leave, rows: &Rows) {
+        if let Some(lag) = shot.lag(leave.ready) {
+            self.health.sent_late(lag);
+        }
+        let (ok, at) = (shot.is_ok(), shot.ended - self.start);
+        let phase = self.warmup.phase(leave.index, leave.scheduled - self.start);
+        let timing = shot.timing(&self.name, row, phase, self.start, leave.scheduled);
+        if let Some(latency) = timing.e2e_us.filter(|_| ok) {
+            self.health.took(latency);
+        }
+        self.counters.ended(ok, timing.output_tokens.unwrap_or(0), at);
+        let _ = rows.send(timing);
+    }
+
+    /// Writes rows for turns that cannot be sent: there is no answer to go on from.
+    fn give_up(&self, turns: impl Iterator<Item = Row>, rows: &Rows) {
+        let now = instant(Instant::now(), self.start);
+        for row in turns {
+            let (session, turn) = row.turn.map(|turn| (turn.session, turn.number)).unzip();
+            self.counters.ended(false, 0, Duration::ZERO);
+            let _ = rows.send(Timing {
+                run: self.name.clone(),
+                id: row.id,
+                workload: row.workload,
+                session,
+                turn,
+                scheduled_us: Some(now),
+                max_tokens: row.max_tokens,
+                row_prompt_tokens: row.prompt_tokens,
+                outcome: Outcome::Cancelled,
+                error: Some("not sent: an earlier turn of its session failed".to_owned()),
+                ..Timing::default()
+            });
+        }
+    }
+}
