@@ -17,12 +17,12 @@ use serde::Deserialize;
 
 use crate::{
     answer::Answer,
-    api::{Api, WireError},
+    api::{Api, Framing, WireError},
     connection::Connection,
     failure::{Failure, shortened},
     feed::Row,
+    framing::Cutter,
     pool::Pool,
-    sse::Splitter,
     stream::Stamps,
     target::Target,
 };
@@ -36,6 +36,10 @@ const LARGEST_ERROR: usize = 1 << 20;
 pub(crate) struct Client {
     /// The API spoken.
     pub(crate) api: &'static dyn Api,
+    /// Whether answers are streams.
+    pub(crate) stream: bool,
+    /// Whether the text of answers is kept.
+    pub(crate) save_text: bool,
     /// Where connections come from.
     pub(crate) pool: Pool,
     /// The request's target: a path, since no proxy stands between.
@@ -129,6 +133,7 @@ impl Client {
         trace: &mut Trace,
     ) -> Result<Option<Rest>, Failure> {
         trace.stamps = Some(Arc::clone(connection.stamps()));
+        trace.answer.keep_text(self.save_text);
         let head = connection.send(self.request(row)).await;
         trace.sent = connection.stamps().sent();
         let response = head.map_err(|error| Failure::broken(&error))?;
@@ -136,7 +141,10 @@ impl Client {
         if !response.status().is_success() {
             return Err(refusal(&mut connection, response).await);
         }
-        if is_json(response.headers()) {
+        if !self.stream {
+            return self.whole(connection, response.into_body(), trace).await;
+        }
+        if self.api.framing() == Framing::Sse && is_json(response.headers()) {
             return Err(not_streamed(&mut connection, response).await);
         }
         self.stream(connection, response.into_body(), trace).await
@@ -160,7 +168,7 @@ impl Client {
         mut body: Incoming,
         trace: &mut Trace,
     ) -> Result<Option<Rest>, Failure> {
-        let (mut splitter, mut bytes) = (Splitter::default(), 0);
+        let (mut splitter, mut bytes) = (Cutter::new(self.api.framing()), 0);
         while let Some(frame) = connection.frame(&mut body).await {
             let frame = match frame {
                 Ok(frame) => frame,
@@ -181,6 +189,26 @@ impl Client {
         let time = trace.last_read();
         splitter.finish(&mut |event| trace.answer.event(self.api, time, event));
         trace.answer.judge(bytes)?;
+        self.pool.keep(connection);
+        Ok(None)
+    }
+
+    async fn whole(
+        &self,
+        mut connection: Connection,
+        mut body: Incoming,
+        trace: &mut Trace,
+    ) -> Result<Option<Rest>, Failure> {
+        let mut bytes = Vec::new();
+        while let Some(frame) = connection.frame(&mut body).await {
+            let frame = frame.map_err(|error| Failure::broken(&error))?;
+            bytes.extend(frame.into_data().unwrap_or_default());
+            if bytes.len() > LARGEST_EVENT {
+                return Err(Failure::new(Outcome::Protocol, "an answer of more than 64 MiB"));
+            }
+        }
+        trace.answer.whole(self.api, trace.last_read(), &bytes);
+        trace.answer.judge(bytes.len() as u64)?;
         self.pool.keep(connection);
         Ok(None)
     }
@@ -248,7 +276,7 @@ async fn not_streamed(connection: &mut Connection, response: Response<Incoming>)
     if let Some(message) = message(&body) {
         return Failure::new(Outcome::ErrorEvent, message);
     }
-    let problem = "one JSON document in place of a stream; does this server support \"stream\":true?";
+    let problem = "one JSON document in place of a stream; does this server support \"stream\":true? --no-stream asks for none:";
     let shown: String = shortened(&body).chars().take(60).collect();
     Failure::new(Outcome::Protocol, format!("{problem} {shown}"))
 }

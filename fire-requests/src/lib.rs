@@ -1,7 +1,7 @@
 //! Fires prompts at an LLM server and writes the timing of each request as a JSON line.
 //!
 //! Rows come in through `feed`, are sent at the times of `pacer` (at the rates of `load`) by `fire`, each as one `exchange` over a
-//! `connection` of the `pool`; `sse` splits the answer, an `api` reads its events, an `answer` judges it,
+//! `connection` of the `pool`; `sse` or `lines` splits the answer (`framing`), an `api` reads its events, an `answer` judges it,
 //! and `sink` writes the row. Every time is the monotonic clock's; an event's is that of the socket read that
 //! completed it, taken before anything is made of its bytes.
 
@@ -14,8 +14,10 @@ mod exchange;
 mod failure;
 mod feed;
 mod fire;
+mod framing;
 mod health;
 mod like;
+mod lines;
 mod load;
 mod models;
 mod pacer;
@@ -57,6 +59,7 @@ const HINT: &str = "pipe rows in (gen-dataset … | fire-requests), or name a fi
 /// Fires the rows that `args` name, and writes a run: its start, a timing row a request, its end.
 pub fn run(args: &Args) -> Result<Exit> {
     let arrivals = Arrivals::new(args)?;
+    let overlay = body::overlay(args)?;
     let lines = Input::open(args.file.as_deref(), HINT)?;
     setup::raise_descriptor_limit();
     let setup = Setup::new(args)?;
@@ -64,8 +67,8 @@ pub fn run(args: &Args) -> Result<Exit> {
         Some(path) => Output::create(path, args.overwrite)?,
         None => Output::stdout(),
     };
-    let template = Template::new(args.backend, &setup.model, &args.sampling, args.like);
-    let start = setup.run_start(args, template.shared());
+    let template = Template::new(args, &setup.model, overlay);
+    let start = setup.run_start(args, template.overlay());
     let feed = feed::start(lines, template, start.request_id_prefix.clone());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

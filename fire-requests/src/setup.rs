@@ -15,7 +15,7 @@ use crate::{
     models::{self, Server},
     pool::Pool,
     stop::Stop,
-    target::{self, Target},
+    target::Target,
     tls,
 };
 
@@ -41,17 +41,26 @@ impl Setup {
             );
         }
         let tls = tls::config(target.tls, args.insecure, args.cacert.as_deref())?;
-        let headers = target.headers(&args.header, target::api_key().as_deref())?;
-        let server = Server::new(&target, &tls, &headers)?;
+        let own = args.backend.headers(&|name| env::var(name).ok().filter(|value| !value.is_empty()));
+        let headers = target.headers(&args.header, &own)?;
+        let server = Server::new(&target, args.backend, &tls, &headers)?;
         if !args.ready_check_timeout_sec.is_zero() {
             server.wait_until_ready(args.ready_check_timeout_sec)?;
         }
         let model = models::choose(&server, args.model.as_deref())?;
-        let endpoint = target.path(args.endpoint.as_deref().unwrap_or(args.backend.endpoint()));
+        let endpoint =
+            target.path(args.endpoint.as_deref().unwrap_or(args.backend.endpoint(!args.sampling.no_stream)));
         let uri =
             endpoint.parse().map_err(|_| Error::usage(format!("--endpoint: '{endpoint}' is no path")))?;
         let (base_url, headers) = (target.base_url(), Client::headers(&target, headers));
-        let client = Arc::new(Client { api: args.backend, pool: Pool::new(target, tls), uri, headers });
+        let client = Arc::new(Client {
+            api: args.backend,
+            stream: !args.sampling.no_stream,
+            save_text: args.save_text,
+            pool: Pool::new(target, tls),
+            uri,
+            headers,
+        });
         Ok(Self { client, model, base_url, endpoint })
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use records::{Micros, Outcome, Phase, Timing, TokensFrom};
+use records::{Micros, Outcome, Phase, Timing};
 
 use crate::{
     exchange::{Client, Rest, Trace},
@@ -67,12 +67,8 @@ impl Shot {
         let sent = trace.sent();
         let since_sent =
             |at: Instant| sent.map(|sent| Micros::from_duration(at.saturating_duration_since(sent)));
-        let counted = answer.events().output_times().count() as u64;
-        let (output_tokens, tokens_from) = match answer.usage.output {
-            Some(tokens) => (Some(tokens), Some(TokensFrom::Usage)),
-            None if counted > 0 => (Some(counted), Some(TokensFrom::Events)),
-            None => (None, None),
-        };
+        let (output_tokens, tokens_from) = answer.output_tokens().unzip();
+        let text = answer.text.as_ref();
         let failure = self.result.err();
         Timing {
             run: run.to_owned(),
@@ -93,6 +89,8 @@ impl Shot {
             max_tokens: row.max_tokens,
             cached_tokens: answer.usage.cached,
             resent: trace.resent,
+            text: text.map(|text| text.content.clone()),
+            reasoning_text: text.map(|text| text.thinking.clone()).filter(|text| !text.is_empty()),
             error: failure.map(|failure| failure.message),
             finish_reason: self.trace.answer.finish_reason,
             events_us: self.trace.answer.times,
