@@ -1,64 +1,15 @@
 //! The JSON body of a request.
 
-use records::{Error, Prompt, Result};
+use records::Prompt;
 use serde_json::{Map, Value};
 
-use crate::{Args, api::Api, args::Sampling, like::Like, python_json};
-
-/// What is laid over each request: flags, then `--extra-body`. Null removes a field, but in a body like vLLM's it is
-/// sent.
-pub(crate) type Overlay = Map<String, Value>;
-
-/// The overlay of these flags. Fails on a flag that the backend has no field for.
-pub(crate) fn overlay(args: &Args) -> Result<Overlay> {
-    let (api, sampling) = (args.backend, &args.sampling);
-    let refused =
-        |flag: &str, reason: &str| Err(Error::usage(format!("--{flag}: --backend {} {reason}", api.name())));
-    if args.like.is_some() && api.vllm_fields().is_none() {
-        return refused("like", "is none of those that it reproduces; they are openai and openai-chat");
-    }
-    if let Some(field) = sampling.length_field.as_deref().filter(|field| !api.length_fields().contains(field))
-    {
-        return refused("length-field", &format!("has no {field}; it is {} there", api.length_field()));
-    }
-    let mut fields = Map::new();
-    for (name, value) in given(sampling, args.like) {
-        match (api.sampling_field(name), value) {
-            (_, None) => {}
-            (Some(field), Some(value)) => {
-                fields.insert(field.to_owned(), value);
-            }
-            (None, Some(_)) => {
-                let reason = "has no such field; leave it out, or put what the server has into --extra-body";
-                return refused(&name.replace('_', "-"), reason);
-            }
-        }
-    }
-    let mut overlay = match api.section() {
-        Some(section) if !fields.is_empty() => Map::from_iter([(section.to_owned(), fields.into())]),
-        _ => fields,
-    };
-    if args.sampling.no_stream {
-        lay(&mut overlay, map(api.mode(false)), api.section(), Nulls::Kept);
-    }
-    lay(&mut overlay, sampling.extra_body.clone().unwrap_or_default(), api.section(), Nulls::Kept);
-    Ok(overlay)
-}
-
-/// In the order of vLLM's client, by its names.
-fn given(sampling: &Sampling, like: Option<Like>) -> [(&'static str, Option<Value>); 8] {
-    let temperature = sampling.temperature.or_else(|| like.and_then(Like::temperature));
-    [
-        ("ignore_eos", sampling.ignore_eos.then(|| true.into())),
-        ("top_p", sampling.top_p.map(Value::from)),
-        ("top_k", sampling.top_k.map(Value::from)),
-        ("min_p", sampling.min_p.map(Value::from)),
-        ("temperature", temperature.map(Value::from)),
-        ("frequency_penalty", sampling.frequency_penalty.map(Value::from)),
-        ("presence_penalty", sampling.presence_penalty.map(Value::from)),
-        ("repetition_penalty", sampling.repetition_penalty.map(Value::from)),
-    ]
-}
+use crate::{
+    Args,
+    api::Api,
+    like::Like,
+    overlay::{Nulls, Overlay, lay, map},
+    python_json,
+};
 
 /// Makes bodies: what the row says, what all rows share, and what is laid over.
 pub(crate) struct Template {
@@ -91,7 +42,7 @@ impl Template {
     }
 
     /// The body for one row, serialised; or what is wrong with the row.
-    pub(crate) fn body(&self, mut prompt: Prompt) -> std::result::Result<Vec<u8>, String> {
+    pub(crate) fn body(&self, mut prompt: Prompt) -> Result<Vec<u8>, String> {
         let own = prompt.extra_body.take().unwrap_or_default();
         let mut body = match self.like {
             None => self.plain(prompt)?,
@@ -105,7 +56,7 @@ impl Template {
         bytes.map_err(|error| error.to_string())
     }
 
-    fn plain(&self, prompt: Prompt) -> std::result::Result<Map<String, Value>, String> {
+    fn plain(&self, prompt: Prompt) -> Result<Map<String, Value>, String> {
         let length = prompt.max_tokens.map(|tokens| (self.length_field.clone(), tokens.into()));
         let mut body = Map::new();
         if self.api.names_model() {
@@ -128,7 +79,7 @@ impl Template {
         prompt: Prompt,
         like: Like,
         own: &Map<String, Value>,
-    ) -> std::result::Result<Map<String, Value>, String> {
+    ) -> Result<Map<String, Value>, String> {
         let length = prompt.max_tokens.ok_or("no `max_tokens`, which vLLM's client always sends; add it")?;
         let [before, after] = self.api.vllm_fields().unwrap_or_default();
         let temperature = like.temperature().map(|default| ("temperature", default.into()));
@@ -143,46 +94,17 @@ impl Template {
     }
 }
 
-/// What a null that is laid over does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Nulls {
-    /// It removes the field.
-    Remove,
-    /// It is a value like others.
-    Kept,
-}
-
-/// Sets fields: a known one keeps its place. Those of the section are set one by one, so that it keeps the others.
-fn lay(body: &mut Map<String, Value>, over: Map<String, Value>, section: Option<&str>, nulls: Nulls) {
-    for (key, value) in over {
-        match (body.get_mut(&key), value) {
-            (Some(Value::Object(old)), Value::Object(new)) if section == Some(key.as_str()) => {
-                lay(old, new, None, nulls);
-            }
-            (_, Value::Null) if nulls == Nulls::Remove => {
-                body.shift_remove(&key);
-            }
-            (_, value) => {
-                body.insert(key, value);
-            }
-        }
-    }
-}
-
-fn map(fields: impl IntoIterator<Item = (&'static str, Value)>) -> Map<String, Value> {
-    fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
     use serde_json::json;
 
     use super::*;
+    use crate::overlay;
 
     fn body(flags: &[&str], row: &str) -> Value {
         let args = Args::try_parse_from(["x"].iter().chain(flags)).unwrap();
-        let template = Template::new(&args, "m", overlay(&args).unwrap());
+        let template = Template::new(&args, "m", overlay::of(&args).unwrap());
         serde_json::from_slice(&template.body(serde_json::from_str(row).unwrap()).unwrap()).unwrap()
     }
 
@@ -307,27 +229,5 @@ mod tests {
             ),
             Some(json!([block("b"), block("c")]))
         );
-    }
-
-    #[test]
-    fn flags_that_an_api_has_not_are_refused() {
-        for (flags, part) in [
-            (
-                &["--backend", "anthropic", "--ignore-eos"] as &[&str],
-                "--ignore-eos: --backend anthropic has no such field",
-            ),
-            (&["--backend", "tgi", "--min-p", "0.1"], "--min-p: --backend tgi"),
-            (&["--backend", "ollama", "--ignore-eos"], "--ignore-eos: --backend ollama"),
-            (&["--backend", "openai-responses", "--presence-penalty", "1"], "--presence-penalty: "),
-            (
-                &["--backend", "sglang", "--length-field", "max_tokens"],
-                "has no max_tokens; it is max_new_tokens there",
-            ),
-            (&["--backend", "anthropic", "--like", "vllm-0.33"], "--like: --backend anthropic"),
-        ] {
-            let args = Args::try_parse_from(["x"].iter().chain(flags)).unwrap();
-            let problem = overlay(&args).unwrap_err().to_string();
-            assert!(problem.contains(part), "{problem}");
-        }
     }
 }

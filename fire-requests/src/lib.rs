@@ -20,11 +20,13 @@ mod like;
 mod lines;
 mod load;
 mod models;
+mod overlay;
 mod pacer;
 mod pool;
 mod progress;
 mod python_json;
 mod report;
+mod sampling;
 mod setup;
 mod shot;
 mod sink;
@@ -39,9 +41,10 @@ use std::sync::Arc;
 use records::{Error, Exit, Input, Output, Result, RunStart};
 use tokio::sync::Semaphore;
 
-pub use args::{Args, ExtraBody, Sampling};
+pub use args::Args;
 pub use like::Like;
 pub use load::Strategy;
+pub use sampling::{ExtraBody, Sampling};
 
 use crate::{
     body::Template,
@@ -59,7 +62,7 @@ const HINT: &str = "pipe rows in (gen-dataset … | fire-requests), or name a fi
 /// Fires the rows that `args` name, and writes a run: its start, a timing row a request, its end.
 pub fn run(args: &Args) -> Result<Exit> {
     let arrivals = Arrivals::new(args)?;
-    let overlay = body::overlay(args)?;
+    let overlay = overlay::of(args)?;
     let lines = Input::open(args.file.as_deref(), HINT)?;
     setup::raise_descriptor_limit();
     let setup = Setup::new(args)?;
