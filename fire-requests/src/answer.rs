@@ -1,6 +1,6 @@
 //! The answer to a request, gathered event by event, and the judgement whether it is a whole one.
 
-use records::{EventKind, Events, Micros, Outcome};
+use records::{EventKind, Events, Micros, Outcome, TokensFrom};
 
 use crate::{
     api::{Api, Event, Seen, Usage},
@@ -71,11 +71,11 @@ impl Answer {
             return self.push(time, EventKind::Done);
         }
         if let Some((kind, text)) = self.likeness.find(data) {
-            self.seen.text_bytes += text.len();
-            if let Some(saved) = &mut self.text {
-                saved.add(kind, &String::from_utf8_lossy(text));
+            self.push(time, kind);
+            if self.text.is_some() {
+                self.say(kind, &String::from_utf8_lossy(text));
             }
-            return self.push(time, kind);
+            return;
         }
         match api.read(data, &self.seen) {
             Ok(event) => {
@@ -84,24 +84,45 @@ impl Answer {
                 }
                 self.take(time, event);
             }
-            Err(error) => {
-                let shown = String::from_utf8_lossy(&data[..data.len().min(80)]);
-                let message = format!("an event that cannot be read ({error}): {shown}");
-                self.failure = Some(Failure::new(Outcome::Protocol, message));
-            }
+            Err(error) => self.unreadable("an event", data, &error),
+        }
+    }
+
+    /// Takes a whole answer that was complete at `time`.
+    pub(crate) fn whole(&mut self, api: &dyn Api, time: Micros, data: &[u8]) {
+        if data.trim_ascii().is_empty() {
+            return;
+        }
+        match api.read_whole(data) {
+            Ok(event) => self.take(time, event),
+            Err(error) => self.unreadable("an answer", data, &error),
         }
     }
 
     fn take(&mut self, time: Micros, event: Event<'_>) {
         self.push(time, event.kind);
-        if let (Some(saved), Some(text)) = (&mut self.text, &event.text) {
-            saved.add(event.kind, text);
-        }
-        self.seen.text_bytes += event.text.map_or(0, |text| text.len());
+        let (text, thinking) = (event.text.unwrap_or_default(), event.thinking.unwrap_or_default());
+        self.say(event.kind, &text);
+        self.say(EventKind::Reasoning, &thinking);
         self.finish_reason = event.finish_reason.or(self.finish_reason.take());
         self.count(event.usage);
-        self.done = event.ends;
+        self.done |= event.ends;
         self.failure = event.error.map(|message| Failure::new(Outcome::ErrorEvent, message));
+    }
+
+    fn say(&mut self, kind: EventKind, text: &str) {
+        if let Some(saved) = &mut self.text {
+            saved.add(kind, text);
+        }
+        if !matches!(kind, EventKind::Reasoning | EventKind::ReasoningContent) {
+            self.seen.text_bytes += text.len();
+        }
+    }
+
+    fn unreadable(&mut self, what: &str, data: &[u8], error: &serde_json::Error) {
+        let shown = String::from_utf8_lossy(&data[..data.len().min(80)]);
+        let message = format!("{what} that cannot be read ({error}): {shown}");
+        self.failure = Some(Failure::new(Outcome::Protocol, message));
     }
 
     /// Whether nothing more is to be expected: the end marker came, or the answer failed.
@@ -117,6 +138,16 @@ impl Answer {
     /// Events that carried output.
     pub(crate) fn events(&self) -> Events<'_> {
         Events::new(&self.times, &self.letters, self.usage.output)
+    }
+
+    /// Tokens generated, and whose count that is. A server that counts none, though there was output, is not believed.
+    pub(crate) fn output_tokens(&self) -> Option<(u64, TokensFrom)> {
+        let silent = self.events().last_output().is_none();
+        if let Some(tokens) = self.usage.output.filter(|&tokens| tokens > 0 || silent) {
+            return Some((tokens, TokensFrom::Usage));
+        }
+        let counted = self.events().output_times().count() as u64;
+        (counted > 0).then_some((counted, TokensFrom::Events))
     }
 
     /// Whether the answer, which has come to its end after `bytes` of body, is whole.
@@ -140,7 +171,7 @@ impl Answer {
         if !self.done && self.finish_reason.is_none() {
             return fail(Outcome::Truncated, "the stream ended without a finish reason or [DONE]");
         }
-        if self.events().first_output().is_none() && self.usage.output != Some(0) {
+        if self.events().last_output().is_none() && self.usage.output != Some(0) {
             return fail(
                 Outcome::Protocol,
                 "no event carried output, and no usage says that none was generated",
@@ -195,6 +226,44 @@ mod tests {
         ] {
             assert_eq!(judged(events), (letters.to_owned(), Ok(())), "{events:?}");
         }
+    }
+
+    #[test]
+    fn tokens_are_the_servers_unless_it_denies_them() {
+        const SAID: &str = r#"{"choices":[],"usage":{"completion_tokens":7}}"#;
+        for (events, tokens) in [
+            (&[TOKEN, LAST] as &[&str], Some((2, TokensFrom::Events))),
+            (&[TOKEN, LAST, SAID], Some((7, TokensFrom::Usage))),
+            (&[TOKEN, LAST, NONE], Some((2, TokensFrom::Events))),
+            (&[FINISH, NONE], Some((0, TokensFrom::Usage))),
+            (&[FINISH], None),
+        ] {
+            let mut answer = Answer::default();
+            for event in events {
+                answer.event(api::named("openai"), Micros::ZERO, event.as_bytes());
+            }
+            assert_eq!(answer.output_tokens(), tokens, "{events:?}");
+        }
+    }
+
+    #[test]
+    fn a_whole_answer_of_unknown_length_stays_so() {
+        let mut answer = Answer::default();
+        answer.whole(api::named("openai"), Micros::ZERO, LAST.as_bytes());
+        assert_eq!((answer.output_tokens(), answer.judge(1)), (None, Ok(())));
+    }
+
+    #[test]
+    fn thinking_is_kept_apart() {
+        let mut answer = Answer::default();
+        answer.keep_text(true);
+        for delta in [r#"{"reasoning":"hm"}"#, r#"{"reasoning":", so","content":"A"}"#, r#"{"content":" é"}"#]
+        {
+            let event = format!(r#"{{"choices":[{{"delta":{delta}}}]}}"#);
+            answer.event(api::named("openai-chat"), Micros::ZERO, event.as_bytes());
+        }
+        let text = answer.text.unwrap();
+        assert_eq!((text.content.as_str(), text.thinking.as_str()), ("A é", "hm, so"));
     }
 
     #[test]

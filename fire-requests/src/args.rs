@@ -6,15 +6,15 @@ use std::{
     time::Duration,
 };
 
-use clap::{ArgAction, Parser, builder::PossibleValuesParser, builder::TypedValueParser};
+use clap::{Parser, builder::PossibleValuesParser, builder::TypedValueParser};
 use http::header::{HeaderName, HeaderValue};
 use records::Rate;
-use serde_json::{Map, Value};
 
 use crate::{
     api::{self, Api},
     like::Like,
     load::Strategy,
+    sampling::Sampling,
 };
 
 const EXAMPLES: &str = "\
@@ -23,10 +23,11 @@ Rows: one JSON object a line with `prompt` or `messages`, and optionally `id`, `
 Rows are read as they are needed (before the first is sent, where a ramp or --like must know their number), and each timing row is written as its request ends.
 
 A request succeeds if the status is 2xx, no error event came, and the answer ended: a finish reason or [DONE] \
-was seen. An answer of 0 tokens succeeds if the server's usage says so. Nothing is retried, except that a request \
+was seen, or what the API has in their place. An answer of 0 tokens succeeds if the server's usage says so. Nothing is retried, except that a request \
 whose reused connection is found dead before any byte of an answer is sent once more (`resent`).
 
-Requests go to the server directly; HTTP_PROXY and its kin are not used. The key is read from OPENAI_API_KEY.
+Requests go to the server directly; HTTP_PROXY and its kin are not used. The key is read from OPENAI_API_KEY \
+(anthropic: ANTHROPIC_API_KEY before that; it is sent as x-api-key).
 
 --like: the bodies are those of `vllm bench serve`, byte for byte, and so are the request ids; rows must state \
 `max_tokens`, as it always sends one. Flags and `extra_body` are laid over them as it does, null included; a row's \
@@ -42,6 +43,7 @@ by that signal.
 Examples:
   echo '{\"prompt\":\"Once upon a time\",\"max_tokens\":32}' | fire-requests --port 8000
   fire-requests prompts.jsonl --backend openai-chat --max-concurrency 16 --output run.jsonl
+  fire-requests prompts.jsonl --backend sglang --port 30000 --no-stream --save-text | jq -r .text
   fire-requests prompts.jsonl --request-rate 4 --label engine=vllm | summarize
   fire-requests prompts.jsonl --like vllm-0.33 --request-rate 4 --seed 1 | summarize
   fire-requests prompts.jsonl --ramp-up-strategy linear --ramp-up-start-rps 1 --ramp-up-end-rps 20 | summarize";
@@ -53,6 +55,7 @@ Examples:
 /// the delay shows in the rows (`scheduled_us` against `sent_us`).
 #[derive(Parser)]
 #[command(version, after_help = EXAMPLES, max_term_width = 110)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Args {
     /// Rows to send; `-` or none: standard input
     pub file: Option<PathBuf>,
@@ -60,7 +63,8 @@ pub struct Args {
     /// Send what another client would, and when it would; the end of this page has the details
     #[arg(long, value_name = "CLIENT", conflicts_with = "length_field")]
     pub like: Option<Like>,
-    /// API to speak, by vLLM's names
+    /// API to speak, by vLLM's names where it has one. Those that complete a text (openai, sglang, tgi, llamacpp) need
+    /// rows with `prompt`; a flag for which the API has no field is refused
     #[arg(long, default_value = "openai", value_parser = PossibleValuesParser::new(api::names()).map(|name| api::named(&name)))]
     pub backend: &'static dyn Api,
     /// Where the server listens; a path before /v1 is kept. Default: http://HOST:PORT
@@ -72,10 +76,10 @@ pub struct Args {
     /// Port, if there is no --base-url
     #[arg(long, default_value_t = 8000, conflicts_with = "base_url")]
     pub port: u16,
-    /// Path of the endpoint. Default: /v1/completions or /v1/chat/completions, as --backend says
+    /// Path of the endpoint. Default: that of --backend
     #[arg(long, value_name = "PATH")]
     pub endpoint: Option<String>,
-    /// Model to ask for. Default: the first that /v1/models lists
+    /// Model to ask for. Default: the first that the server lists (sglang and tgi serve one, and are not told)
     #[arg(long)]
     pub model: Option<String>,
     /// Header to add to each request (repeatable)
@@ -149,6 +153,10 @@ pub struct Args {
     #[arg(long, default_value = "30", value_name = "SECS", value_parser = seconds)]
     pub grace: Duration,
 
+    /// Keep what was generated in the rows: `text`, and `reasoning_text` where there was thinking
+    #[arg(long)]
+    pub save_text: bool,
+
     #[command(flatten)]
     /// What is laid over each request.
     pub sampling: Sampling,
@@ -168,56 +176,6 @@ pub struct Args {
     /// No progress line and no closing line
     #[arg(long, short)]
     pub quiet: bool,
-}
-
-/// Fields of the request's body that are the same for every row.
-#[derive(clap::Args)]
-#[command(next_help_heading = "Request body")]
-pub struct Sampling {
-    /// Have the server generate past the end-of-sequence token, up to `max_tokens`
-    #[arg(long)]
-    pub ignore_eos: bool,
-    /// Sampling temperature. Default: the server's, like all that follow
-    #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = finite)]
-    pub temperature: Option<f64>,
-    /// Nucleus sampling: probability mass to keep
-    #[arg(long, value_name = "P", value_parser = finite)]
-    pub top_p: Option<f64>,
-    /// Number of most likely tokens to sample from
-    #[arg(long, value_name = "K", allow_negative_numbers = true)]
-    pub top_k: Option<i64>,
-    /// Least probability, relative to that of the likeliest token
-    #[arg(long, value_name = "P", value_parser = finite)]
-    pub min_p: Option<f64>,
-    /// Penalty by how often a token has been generated
-    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
-    pub frequency_penalty: Option<f64>,
-    /// Penalty for tokens already generated
-    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
-    pub presence_penalty: Option<f64>,
-    /// Factor against tokens already seen; 1: none
-    #[arg(long, value_name = "X", value_parser = finite)]
-    pub repetition_penalty: Option<f64>,
-    /// Field that carries a row's `max_tokens`. Default, as vLLM's client: `max_tokens` for completions,
-    /// `max_completion_tokens` for chat (which some servers ignore: their answers come out longer than asked)
-    #[arg(long, value_name = "FIELD", value_parser = ["max_tokens", "max_completion_tokens"])]
-    pub length_field: Option<String>,
-    /// Fields laid over each body, after all flags; null removes a field. A row's own `extra_body` comes last
-    #[arg(long, value_name = "JSON", value_parser = object, action = ArgAction::Set)]
-    pub extra_body: Option<ExtraBody>,
-}
-
-/// The value of `--extra-body`.
-pub type ExtraBody = Map<String, Value>;
-
-/// JSON has no infinity and no NaN: they would be sent as null.
-fn finite(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
-    if number.is_finite() { Ok(number) } else { Err(format!("must be finite, not {text}")) }
-}
-
-fn object(text: &str) -> Result<ExtraBody, String> {
-    serde_json::from_str(text).map_err(|error| format!("not a JSON object: {error}"))
 }
 
 fn pair(text: &str) -> Result<(&str, &str), String> {
@@ -301,6 +259,7 @@ mod tests {
                 "3",
             ],
             &["--like", "vllm"],
+            &["--like", "vllm-0.33", "--no-stream"],
             &["--like", "vllm-0.33", "--length-field", "max_tokens"],
         ] {
             assert!(parse(args).is_err(), "{args:?}");

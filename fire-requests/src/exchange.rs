@@ -39,6 +39,10 @@ pub(crate) struct Shape {
     pub(crate) path: String,
     /// Header fields of every request.
     pub(crate) headers: HeaderMap,
+    /// Whether answers are streams.
+    pub(crate) stream: bool,
+    /// Whether the text of answers is kept.
+    pub(crate) save_text: bool,
     /// `--idle-timeout`.
     pub(crate) idle_timeout: Option<Duration>,
 }
@@ -159,7 +163,7 @@ impl Client {
         request: &Request,
         trace: &mut Trace,
     ) -> Result<Option<Rest>, Failure> {
-        let mut reception = Reception::new(self.shape.api);
+        let mut reception = Reception::new(self.shape.api, self.shape.stream);
         trace.sent = connection.begin(request.clone()).await;
         loop {
             let read = connection.read(|read| {

@@ -261,7 +261,7 @@ mod tests {
 
     fn read(text: &'static str) -> (Vec<Row>, std::result::Result<String, String>) {
         let args = Args::try_parse_from(["x"]).unwrap();
-        let template = Template::new(args.backend, "m", &args.sampling, None);
+        let template = Template::new(&args, "m", serde_json::Map::new());
         let mut items =
             start(Lines::new("rows.jsonl", Box::new(text.as_bytes())), template.into(), None).items;
         let mut rows = Vec::new();

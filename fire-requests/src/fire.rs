@@ -136,7 +136,8 @@ impl Run {
 
     fn spawn(self: &Arc<Self>, row: Row, request: Request, leave: Leave, rows: Rows) {
         self.counters.began();
-        let worker = self.workers.next();
+        let (worker, busy) = self.workers.next();
+        let leave = Leave { busy: Some(busy), ..leave };
         worker.spawn(Arc::clone(self).talk(Arc::clone(&worker.client), row, request, leave, rows));
         if worker.client.pool.is_short_of(self.spare) {
             drop(worker.open_ahead(self.spare));

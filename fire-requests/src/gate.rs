@@ -11,6 +11,8 @@ use tokio::{
     time::sleep_until,
 };
 
+use crate::worker::Busy;
+
 /// Lets requests pass in order, each when it is due and `--max-concurrency` has room.
 pub(crate) struct Gate {
     cap: Option<Arc<Semaphore>>,
@@ -30,6 +32,8 @@ pub(crate) struct Leave {
     pub(crate) ready: Instant,
     /// Its place under the cap.
     pub(crate) permit: Option<OwnedSemaphorePermit>,
+    /// That its thread is busy with it.
+    pub(crate) busy: Option<Busy>,
     /// Its number, counted from 0.
     pub(crate) index: u64,
 }
@@ -51,7 +55,7 @@ impl Gate {
         let ready = self.blocked_until.map_or(scheduled, |free| free.max(scheduled));
         let index = self.passed;
         self.passed += 1;
-        Leave { scheduled, ready, permit, index }
+        Leave { scheduled, ready, permit, busy: None, index }
     }
 
     /// Lets the server come to reading what was sent. A burst written faster than any server reads it would count, as

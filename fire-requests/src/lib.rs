@@ -1,7 +1,7 @@
 //! Fires prompts at an LLM server and writes the timing of each request as a JSON line.
 //!
 //! Rows come in through `feed`, are sent at the times of `pacer` (at the rates of `load`) by `fire`, each as one `exchange` over a
-//! `connection` of the `pool`; `sse` splits the answer, an `api` reads its events, an `answer` judges it,
+//! `connection` of the `pool`; `sse` or `lines` splits the answer (`framing`), an `api` reads its events, an `answer` judges it,
 //! and `sink` writes the row. Every time is the monotonic clock's; an event's is that of the socket read that
 //! completed it, taken before anything is made of its bytes.
 
@@ -18,6 +18,7 @@ mod exchange;
 mod failure;
 mod feed;
 mod fire;
+mod framing;
 mod gate;
 mod health;
 mod http1;
@@ -25,14 +26,17 @@ mod inflate;
 mod lag;
 mod like;
 mod likeness;
+mod lines;
 mod load;
 mod models;
+mod overlay;
 mod pacer;
 mod pool;
 mod progress;
 mod python_json;
 mod reception;
 mod report;
+mod sampling;
 mod setup;
 mod shot;
 mod sink;
@@ -54,9 +58,10 @@ use tokio::{
     sync::Semaphore,
 };
 
-pub use args::{Args, ExtraBody, Sampling};
+pub use args::Args;
 pub use like::Like;
 pub use load::Strategy;
+pub use sampling::{ExtraBody, Sampling};
 
 use crate::{
     ahead::Ahead,
@@ -79,6 +84,7 @@ const HINT: &str = "pipe rows in (gen-dataset … | fire-requests), or name a fi
 /// Fires the rows that `args` name, and writes a run: its start, a timing row a request, its end.
 pub fn run(args: &Args) -> Result<Exit> {
     let arrivals = Arrivals::new(args)?;
+    let overlay = overlay::of(args)?;
     let lines = Input::open(args.file.as_deref(), HINT)?;
     setup::raise_descriptor_limit();
     let setup = Setup::new(args)?;
@@ -86,8 +92,8 @@ pub fn run(args: &Args) -> Result<Exit> {
         Some(path) => Output::create(path, args.overwrite)?,
         None => Output::stdout(),
     };
-    let template = Arc::new(Template::new(args.backend, &setup.model, &args.sampling, args.like));
-    let start = setup.run_start(args, template.shared());
+    let template = Arc::new(Template::new(args, &setup.model, overlay));
+    let start = setup.run_start(args, template.overlay());
     let feed = feed::start(lines, Arc::clone(&template), start.request_id_prefix.clone());
     let runtime = current_thread_runtime()?;
     let stop = Arc::new(Stop::new());

@@ -31,7 +31,10 @@ impl Likeness {
 
     /// Remembers `data`, which was parsed as `event`, if it says nothing but its text.
     pub(crate) fn learn(&mut self, data: &[u8], event: &Event<'_>) {
-        let text_alone = event.finish_reason.is_none() && event.usage.is_none() && event.error.is_none();
+        let text_alone = event.thinking.is_none()
+            && event.finish_reason.is_none()
+            && event.usage.is_none()
+            && event.error.is_none();
         let is_text =
             matches!(event.kind, EventKind::Content | EventKind::Reasoning | EventKind::ReasoningContent);
         let Some(Cow::Borrowed(text)) = &event.text else { return };

@@ -14,7 +14,7 @@ use reqwest::blocking::{Client, Response};
 use rustls::ClientConfig;
 use serde::Deserialize;
 
-use crate::target::Target;
+use crate::{api::Api, target::Target};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const BETWEEN_CHECKS: Duration = Duration::from_millis(250);
@@ -28,7 +28,7 @@ pub(crate) fn choose(server: &Server, named: Option<&str>) -> Result<String> {
     let patience = if named.is_some() { Duration::ZERO } else { STARTING };
     match (named, server.models(patience)) {
         (Some(name), Err(_)) => Ok(name.to_owned()),
-        (Some(name), Ok(models)) if models.is_empty() || models.iter().any(|model| model == name) => {
+        (Some(name), Ok(models)) if models.is_empty() || models.iter().any(|model| is(model, name)) => {
             Ok(name.to_owned())
         }
         (Some(name), Ok(models)) => {
@@ -51,19 +51,41 @@ pub(crate) struct Server {
     url: String,
 }
 
+/// Ollama lists the tag of a name that may be given without.
+fn is(listed: &str, name: &str) -> bool {
+    listed == name || listed.strip_suffix(":latest") == Some(name)
+}
+
+/// A list of models, or the one model of a server that has no list.
 #[derive(Deserialize)]
-struct List {
-    data: Vec<Model>,
+#[serde(untagged)]
+enum Listed {
+    /// `OpenAI`'s, and Ollama's `models`.
+    Many {
+        #[serde(alias = "models")]
+        data: Vec<Model>,
+    },
+    /// Text Generation Inference's `model_id`, `SGLang`'s `model_path`.
+    One {
+        #[serde(alias = "model_path")]
+        model_id: String,
+    },
 }
 
 #[derive(Deserialize)]
 struct Model {
+    #[serde(alias = "name")]
     id: String,
 }
 
 impl Server {
     /// A client of its own, which goes direct like the measured path.
-    pub(crate) fn new(target: &Target, tls: &Arc<ClientConfig>, headers: &HeaderMap) -> Result<Self> {
+    pub(crate) fn new(
+        target: &Target,
+        api: &dyn Api,
+        tls: &Arc<ClientConfig>,
+        headers: &HeaderMap,
+    ) -> Result<Self> {
         let client = Client::builder()
             .no_proxy()
             .timeout(TIMEOUT)
@@ -72,7 +94,7 @@ impl Server {
             .build()
             .map_err(|error| Error::usage(format!("cannot set up the HTTP client: {}", chain(&error))))?;
         let scheme = if target.tls { "https" } else { "http" };
-        Ok(Self { client, url: format!("{scheme}://{}{}", target.authority, target.path("/v1/models")) })
+        Ok(Self { client, url: format!("{scheme}://{}{}", target.authority, target.path(api.models_path())) })
     }
 
     /// Waits until the server answers with anything but a 5xx.
@@ -97,8 +119,10 @@ impl Server {
         if !answer.status().is_success() {
             return Err(format!("HTTP {}", answer.status()));
         }
-        let list: List = answer.json().map_err(|error| chain(&error))?;
-        Ok(list.data.into_iter().map(|model| model.id).collect())
+        Ok(match answer.json().map_err(|error| chain(&error))? {
+            Listed::Many { data } => data.into_iter().map(|model| model.id).collect(),
+            Listed::One { model_id } => vec![model_id],
+        })
     }
 
     fn list_once_listening(&self, patience: Duration) -> reqwest::Result<Response> {

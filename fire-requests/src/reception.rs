@@ -9,9 +9,9 @@ use crate::{
     answer::Answer,
     api::{Api, Framing, WireError},
     failure::{Failure, shortened},
+    framing::Cutter,
     http1::{Body, Head, Piece},
     inflate::Inflate,
-    sse::Splitter,
 };
 
 /// Most bytes of one event; more is no token.
@@ -35,6 +35,8 @@ pub(crate) enum Step {
 /// An answer being received.
 pub(crate) struct Reception {
     api: &'static dyn Api,
+    /// Whether a stream was asked for.
+    stream: bool,
     /// The beginning of a head that is not whole.
     held: Vec<u8>,
     open: Option<Open>,
@@ -52,15 +54,17 @@ struct Open {
 
 enum Content {
     /// A stream of events; and its beginning, until one has come.
-    Stream(Splitter, Vec<u8>),
+    Stream(Cutter, Vec<u8>),
+    /// The answer that was asked for whole.
+    Whole(Vec<u8>),
     /// A refusal, or a document in place of a stream.
-    Document(Vec<u8>),
+    Refusal(Vec<u8>),
 }
 
 impl Reception {
     /// Nothing has come.
-    pub(crate) fn new(api: &'static dyn Api) -> Self {
-        Self { api, held: Vec::new(), open: None }
+    pub(crate) fn new(api: &'static dyn Api, stream: bool) -> Self {
+        Self { api, stream, held: Vec::new(), open: None }
     }
 
     /// The status, once the head has come.
@@ -93,7 +97,7 @@ impl Reception {
         let whole = if self.held.is_empty() { Cow::Borrowed(bytes) } else { self.hold(bytes).into() };
         match Head::parse(&whole).map_err(|problem| Failure::new(Outcome::Protocol, problem))? {
             Some((head, length)) => {
-                let open = self.open.insert(Open::new(head, self.api)?);
+                let open = self.open.insert(Open::new(head, self.api, self.stream)?);
                 open.take(&whole[length..], time, self.api, answer)
             }
             None => {
@@ -135,7 +139,7 @@ impl Reception {
 }
 
 impl Open {
-    fn new(head: Head, api: &dyn Api) -> Result<Self, Failure> {
+    fn new(head: Head, api: &dyn Api, stream: bool) -> Result<Self, Failure> {
         let inflate = match &head.encoding {
             None => None,
             Some(encoding) => Some(Inflate::new(encoding).ok_or_else(|| {
@@ -144,12 +148,11 @@ impl Open {
                 Failure::new(Outcome::Protocol, problem)
             })?),
         };
-        let streams = (200..300).contains(&head.status)
-            && (head.content_type != "application/json" || api.framing() == Framing::Lines);
-        let content = if streams {
-            Content::Stream(Splitter::new(api.framing()), Vec::new())
-        } else {
-            Content::Document(Vec::new())
+        let is_json = head.content_type == "application/json" && api.framing() == Framing::Sse;
+        let content = match (200..300).contains(&head.status) {
+            true if !stream => Content::Whole(Vec::new()),
+            true if !is_json => Content::Stream(Cutter::new(api.framing()), Vec::new()),
+            _ => Content::Refusal(Vec::new()),
         };
         Ok(Self { body: head.body(), head, inflate, content, bytes: 0 })
     }
@@ -196,7 +199,13 @@ impl Open {
     ) -> Result<(), Failure> {
         self.bytes += data.len() as u64;
         match &mut self.content {
-            Content::Document(document) => keep(document, data, LARGEST_REFUSAL),
+            Content::Refusal(document) => keep(document, data, LARGEST_REFUSAL),
+            Content::Whole(document) => {
+                document.extend_from_slice(data);
+                if document.len() > LARGEST_EVENT {
+                    return Err(Failure::new(Outcome::Protocol, "an answer of more than 64 MiB"));
+                }
+            }
             Content::Stream(splitter, preview) => {
                 if answer.letters.is_empty() {
                     keep(preview, data, LARGEST_PREVIEW);
@@ -212,7 +221,11 @@ impl Open {
 
     fn end(&mut self, time: Micros, api: &'static dyn Api, answer: &mut Answer) -> Result<(), Failure> {
         match &mut self.content {
-            Content::Document(document) => Err(self.head.refusal(document)),
+            Content::Refusal(document) => Err(self.head.refusal(document)),
+            Content::Whole(document) => {
+                answer.whole(api, time, document);
+                answer.judge(self.bytes)
+            }
             Content::Stream(splitter, preview) => {
                 splitter.finish(&mut |event| answer.event(api, time, event));
                 let judged = answer.judge(self.bytes);
@@ -228,8 +241,7 @@ impl Open {
     /// An answer that had said that it was finished is whole even if its body is not.
     fn broken(&mut self, api: &'static dyn Api, answer: &mut Answer, problem: &str) -> Result<(), Failure> {
         let time = answer.times.last().copied().unwrap_or_default();
-        if answer.is_finished()
-            || matches!(&self.content, Content::Document(document) if !document.is_empty())
+        if answer.is_finished() || matches!(&self.content, Content::Refusal(document) if !document.is_empty())
         {
             return self.end(time, api, answer);
         }
@@ -273,7 +285,7 @@ fn not_streamed(body: &str) -> Failure {
     if let Some(message) = message(body) {
         return Failure::new(Outcome::ErrorEvent, message);
     }
-    let problem = "one JSON document in place of a stream; does this server support \"stream\":true?";
+    let problem = "one JSON document in place of a stream; does this server support \"stream\":true? if not, give --no-stream";
     let shown: String = shortened(body).chars().take(60).collect();
     Failure::new(Outcome::Protocol, format!("{problem} {shown}"))
 }

@@ -11,7 +11,7 @@ use crate::{
     exchange::{Client, Shape},
     models::{self, Server},
     pool::Pool,
-    target::{self, Target},
+    target::Target,
     tls,
 };
 
@@ -37,18 +37,27 @@ impl Setup {
             );
         }
         let tls = tls::config(target.tls, args.insecure, args.cacert.as_deref())?;
-        let headers = target.headers(&args.header, target::api_key().as_deref())?;
-        let server = Server::new(&target, &tls, &headers)?;
+        let own = args.backend.headers(&|name| env::var(name).ok().filter(|value| !value.is_empty()));
+        let headers = target.headers(&args.header, &own)?;
+        let server = Server::new(&target, args.backend, &tls, &headers)?;
         if !args.ready_check_timeout_sec.is_zero() {
             server.wait_until_ready(args.ready_check_timeout_sec)?;
         }
         let model = models::choose(&server, args.model.as_deref())?;
-        let endpoint = target.path(args.endpoint.as_deref().unwrap_or(args.backend.endpoint()));
+        let stream = !args.sampling.no_stream;
+        let endpoint = target.path(args.endpoint.as_deref().unwrap_or(args.backend.endpoint(stream)));
         let path = endpoint.parse::<http::Uri>().ok().filter(|uri| uri.authority().is_none());
         let path =
             path.ok_or_else(|| Error::usage(format!("--endpoint: '{endpoint}' is no path")))?.to_string();
         let (base_url, headers) = (target.base_url(), Shape::headers(&target, headers));
-        let shape = Shape { api: args.backend, path, headers, idle_timeout: args.idle_timeout };
+        let shape = Shape {
+            api: args.backend,
+            path,
+            headers,
+            stream,
+            save_text: args.save_text,
+            idle_timeout: args.idle_timeout,
+        };
         let client = Client::new(Arc::new(shape), Pool::new(target, tls));
         Ok(Self { client, model, base_url, endpoint })
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use records::{Micros, Outcome, Phase, Timing, TokensFrom};
+use records::{Micros, Outcome, Phase, Timing};
 
 use crate::{
     connection::Request,
@@ -26,6 +26,8 @@ pub(crate) struct Terms<'a> {
 pub(crate) struct Shot {
     trace: Trace,
     result: Result<(), Failure>,
+    /// Whether its text goes into its row.
+    save_text: bool,
     /// When its end was known.
     pub(crate) ended: Instant,
     /// What is still to be read from its connection.
@@ -37,7 +39,8 @@ impl Shot {
     pub(crate) async fn fire(client: &Client, row: &Row, request: &Request, terms: &Terms<'_>) -> Self {
         let mut trace = Trace::default();
         trace.answer.expect(row.max_tokens);
-        trace.answer.keep_text(terms.keep_text);
+        let save_text = client.shape.save_text;
+        trace.answer.keep_text(terms.keep_text || save_text);
         let limit = terms.timeout.unwrap_or(Duration::MAX);
         let exchange = tokio::time::timeout(limit, client.exchange(request, &mut trace));
         let result = match terms.stop.unless_over(exchange).await {
@@ -51,8 +54,8 @@ impl Shot {
         };
         let ended = Instant::now();
         match result {
-            Ok(rest) => Self { trace, result: Ok(()), ended, rest },
-            Err(failure) => Self { trace, result: Err(failure), ended, rest: None },
+            Ok(rest) => Self { trace, result: Ok(()), save_text, ended, rest },
+            Err(failure) => Self { trace, result: Err(failure), save_text, ended, rest: None },
         }
     }
 
@@ -62,8 +65,9 @@ impl Shot {
     }
 
     /// What the server has answered, if it was kept and the answer is whole.
-    pub(crate) fn reply(&mut self) -> Option<String> {
-        self.result.is_ok().then(|| self.trace.answer.text.take()).flatten().map(|text| text.content)
+    pub(crate) fn reply(&self) -> Option<String> {
+        let text = self.trace.answer.text.as_ref().filter(|_| self.result.is_ok())?;
+        Some(text.content.clone())
     }
 
     /// How long after `ready` it was written, the opening of its connection left out.
@@ -86,12 +90,8 @@ impl Shot {
         let sent = trace.sent;
         let since_sent =
             |at: Instant| sent.map(|sent| Micros::from_duration(at.saturating_duration_since(sent)));
-        let counted = answer.events().output_times().count() as u64;
-        let (output_tokens, tokens_from) = match answer.usage.output {
-            Some(tokens) => (Some(tokens), Some(TokensFrom::Usage)),
-            None if counted > 0 => (Some(counted), Some(TokensFrom::Events)),
-            None => (None, None),
-        };
+        let (output_tokens, tokens_from) = answer.output_tokens().unzip();
+        let text = answer.text.as_ref().filter(|_| self.save_text);
         let failure = self.result.err();
         let (session, turn) = row.turn.map(|turn| (turn.session, turn.number)).unzip();
         Timing {
@@ -115,6 +115,8 @@ impl Shot {
             max_tokens: row.max_tokens,
             cached_tokens: answer.usage.cached,
             resent: trace.resent,
+            text: text.map(|text| text.content.clone()),
+            reasoning_text: text.map(|text| text.thinking.clone()).filter(|text| !text.is_empty()),
             error: failure.map(|failure| failure.message),
             finish_reason: self.trace.answer.finish_reason,
             events_us: self.trace.answer.times,

@@ -6,12 +6,9 @@
 
 use memchr::memchr2;
 
-use crate::api::Framing;
-
 /// Cuts a stream into events. Each byte is looked at once, however long a line is and however it is cut.
 #[derive(Debug, Default)]
 pub(crate) struct Splitter {
-    framing: Framing,
     /// The beginning of a line whose end has not come.
     line: Vec<u8>,
     /// The data lines of the event in progress, each followed by LF.
@@ -23,11 +20,6 @@ pub(crate) struct Splitter {
 }
 
 impl Splitter {
-    /// For streams framed like this.
-    pub(crate) fn new(framing: Framing) -> Self {
-        Self { framing, ..Self::default() }
-    }
-
     /// Takes the next bytes and hands on the data of each event that they complete.
     pub(crate) fn push(&mut self, mut bytes: &[u8], on_event: &mut impl FnMut(&[u8])) {
         while !bytes.is_empty() {
@@ -52,7 +44,7 @@ impl Splitter {
     }
 
     fn between_events(&self) -> bool {
-        self.line.is_empty() && self.data.is_empty() && self.framing == Framing::Sse
+        self.line.is_empty() && self.data.is_empty()
     }
 
     /// Ends the stream: an event whose blank line never came is handed on too.
@@ -70,19 +62,15 @@ impl Splitter {
         let begun = std::mem::replace(&mut self.begun, true);
         let unmarked = |line| if begun { line } else { without_mark(line) };
         if self.line.is_empty() {
-            return Self::take_line(self.framing, &mut self.data, unmarked(tail), on_event);
+            return Self::take_line(&mut self.data, unmarked(tail), on_event);
         }
         self.line.extend_from_slice(tail);
-        Self::take_line(self.framing, &mut self.data, unmarked(&self.line), on_event);
+        Self::take_line(&mut self.data, unmarked(&self.line), on_event);
         self.line.clear();
     }
 
-    fn take_line(framing: Framing, data: &mut Vec<u8>, line: &[u8], on_event: &mut impl FnMut(&[u8])) {
-        if framing == Framing::Lines {
-            if !line.is_empty() {
-                on_event(line);
-            }
-        } else if line.is_empty() {
+    fn take_line(data: &mut Vec<u8>, line: &[u8], on_event: &mut impl FnMut(&[u8])) {
+        if line.is_empty() {
             if let Some(event) = data.strip_suffix(b"\n") {
                 on_event(event);
                 data.clear();

@@ -37,13 +37,13 @@ impl Run {
             self.counters.landed();
             if !goes_on {
                 // The place is free before anything is written about the request.
-                leave.permit = None;
+                (leave.busy, leave.permit) = (None, None);
             }
             if let Some(rest) = shot.rest.take() {
                 let client = Arc::clone(&client);
                 tokio::spawn(async move { client.finish(rest).await });
             }
-            let (reply, turn) = (shot.reply(), row.turn.clone());
+            let (reply, turn) = (goes_on.then(|| shot.reply()).flatten(), row.turn.clone());
             self.write(shot, row, &leave, &rows);
             let Some(next) = later.next() else { return };
             let (Some(reply), Some(said)) = (reply, turn) else {

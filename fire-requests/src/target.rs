@@ -1,10 +1,10 @@
 //! Where requests go: the base URL taken apart and joined with the paths.
 
-use std::{env, net::IpAddr};
+use std::net::IpAddr;
 
 use http::{
     HeaderMap, Uri,
-    header::{AUTHORIZATION, HeaderName, HeaderValue},
+    header::{HeaderName, HeaderValue},
 };
 use records::{Error, Result};
 
@@ -79,24 +79,21 @@ impl Target {
         format!("{}/{}", self.prefix, endpoint.trim_start_matches('/'))
     }
 
-    /// The headers of every request: a given `Authorization` goes before the URL's user, and that before the key.
+    /// The headers of every request: given ones go before the URL's user, and that before the API's own.
     pub(crate) fn headers(
         &self,
         given: &[(HeaderName, HeaderValue)],
-        key: Option<&str>,
+        own: &[(&'static str, String)],
     ) -> Result<HeaderMap> {
         let mut headers = HeaderMap::new();
-        let authorization = match (&self.user, key) {
-            (Some(user), _) => Some(format!("Basic {}", base64(user.as_bytes()))),
-            (None, Some(key)) if !key.is_empty() => Some(format!("Bearer {key}")),
-            _ => None,
-        };
-        if let Some(text) = authorization {
+        let user =
+            self.user.as_ref().map(|user| ("authorization", format!("Basic {}", base64(user.as_bytes()))));
+        for (name, text) in own.iter().chain(&user) {
             let mut value: HeaderValue = text
                 .parse()
-                .map_err(|_| Error::usage("OPENAI_API_KEY holds characters that no header may have"))?;
+                .map_err(|_| Error::usage("the API key holds characters that no header may have"))?;
             value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
+            headers.insert(HeaderName::from_static(name), value);
         }
         for (name, value) in given {
             headers.insert(name, value.clone());
@@ -131,11 +128,6 @@ impl Target {
     }
 }
 
-/// The key for servers that want one.
-pub(crate) fn api_key() -> Option<String> {
-    env::var("OPENAI_API_KEY").ok()
-}
-
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -166,6 +158,8 @@ fn base64(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use http::header::AUTHORIZATION;
+
     use super::*;
 
     #[test]
@@ -198,13 +192,14 @@ mod tests {
     fn a_password_is_sent_and_not_shown() {
         let target = Target::parse("http://me:p%40ss@h:1/x").unwrap();
         assert_eq!(target.base_url(), "http://h:1/x");
-        let headers = target.headers(&[], Some("key")).unwrap();
+        let key = [("authorization", "Bearer key".to_owned())];
+        let headers = target.headers(&[], &key).unwrap();
         assert_eq!(headers[AUTHORIZATION], "Basic bWU6cEBzcw==");
         let given = [(AUTHORIZATION, HeaderValue::from_static("Token t"))];
-        assert_eq!(target.headers(&given, Some("key")).unwrap()[AUTHORIZATION], "Token t");
+        assert_eq!(target.headers(&given, &key).unwrap()[AUTHORIZATION], "Token t");
         let plain = Target::parse("http://h").unwrap();
-        assert_eq!(plain.headers(&[], Some("key")).unwrap()[AUTHORIZATION], "Bearer key");
-        assert!(plain.headers(&[], Some("")).unwrap().is_empty());
+        assert_eq!(plain.headers(&[], &key).unwrap()[AUTHORIZATION], "Bearer key");
+        assert!(plain.headers(&[], &[]).unwrap().is_empty());
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub(crate) async fn warm_up(
     let mut tasks = JoinSet::new();
     for number in 0..count {
         let row = Row { id: format!("warmup-{number}"), request_id: None, ..row.clone() };
-        let worker = workers.next();
+        let (worker, busy) = workers.next();
         let (client, cap, stop) = (Arc::clone(&worker.client), cap.cloned(), Arc::clone(stop));
         let request = client.shape.request(&row);
         tasks.spawn(worker.spawn(async move {
@@ -60,6 +60,7 @@ pub(crate) async fn warm_up(
             if let Some(rest) = shot.rest.take() {
                 client.finish(rest).await;
             }
+            drop(busy);
             Some((row, shot, ready))
         }));
     }

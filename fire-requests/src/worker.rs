@@ -22,13 +22,23 @@ pub(crate) struct Worker {
     /// How it makes requests.
     pub(crate) client: Arc<Client>,
     handle: Handle,
+    /// Tasks that it was given to send requests.
+    busy: Arc<AtomicUsize>,
     _stop: oneshot::Sender<()>,
 }
 
 /// All of them.
 pub(crate) struct Workers {
     workers: Vec<Worker>,
-    next: AtomicUsize,
+}
+
+/// Counts a task for as long as it lives.
+pub(crate) struct Busy(Arc<AtomicUsize>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
 }
 
 impl Workers {
@@ -42,12 +52,15 @@ impl Workers {
             .into_iter()
             .zip(probes)
             .map(|(client, probe)| Worker::start(client.noting(probe.read_lag()), probe));
-        Ok(Self { workers: workers.collect::<Result<_>>()?, next: AtomicUsize::new(0) })
+        Ok(Self { workers: workers.collect::<Result<_>>()? })
     }
 
-    /// The one whose turn it is.
-    pub(crate) fn next(&self) -> &Worker {
-        &self.workers[self.next.fetch_add(1, Relaxed) % self.workers.len()]
+    /// The one with the least to do, the first of several: so that few streams share few connections.
+    pub(crate) fn next(&self) -> (&Worker, Busy) {
+        let least =
+            self.workers.iter().min_by_key(|worker| worker.busy.load(Relaxed)).unwrap_or(&self.workers[0]);
+        least.busy.fetch_add(1, Relaxed);
+        (least, Busy(Arc::clone(&least.busy)))
     }
 
     /// Each.
@@ -60,10 +73,11 @@ impl Workers {
         self.workers.len()
     }
 
-    /// Opens connections until each thread has its part of `count` ready.
+    /// Opens connections until each thread has its part of `count`.
     pub(crate) async fn open_ahead(&self, count: usize) {
-        let each = count.div_ceil(self.workers.len());
-        let opening: Vec<_> = self.all().map(|worker| worker.open_ahead(each)).collect();
+        let (each, more) = (count / self.workers.len(), count % self.workers.len());
+        let part = |(at, worker): (usize, &Worker)| worker.open_ahead(each + usize::from(at < more));
+        let opening: Vec<_> = self.all().enumerate().map(part).collect();
         for opened in opening {
             let _ = opened.await;
         }
@@ -91,7 +105,7 @@ impl Worker {
             runtime.shutdown_background();
         };
         thread::Builder::new().name("worker".to_owned()).spawn(run).map_err(failed)?;
-        Ok(Self { client: Arc::new(client), handle, _stop: stop })
+        Ok(Self { client: Arc::new(client), handle, busy: Arc::default(), _stop: stop })
     }
 
     /// Runs `task` on this thread.

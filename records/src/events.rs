@@ -30,13 +30,15 @@ pub enum EventKind {
     Done,
     /// `o`: anything else.
     Other,
+    /// `w`: a whole answer in one piece, which was not streamed: output without a first token.
+    Whole,
 }
 
 impl EventKind {
     /// All letters, in the order of the variants.
-    pub const LETTERS: &'static str = "rthckbsfuedo";
+    pub const LETTERS: &'static str = "rthckbsfuedow";
 
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Role,
         Self::Reasoning,
         Self::ReasoningContent,
@@ -49,6 +51,7 @@ impl EventKind {
         Self::Error,
         Self::Done,
         Self::Other,
+        Self::Whole,
     ];
 
     /// The kind of each byte: an answer has thousands of events, and they are asked for many times.
@@ -77,7 +80,8 @@ impl EventKind {
         Self::BY_BYTE[usize::from(letter)]
     }
 
-    /// Whether it carries output whatever the rest of the stream says.
+    /// Whether it carries output whatever the rest of the stream says. A whole answer does not count: it has no first
+    /// token, and no gaps.
     #[must_use]
     pub fn is_output(self) -> bool {
         matches!(
@@ -126,10 +130,12 @@ impl<'a> Events<'a> {
         self.output_times().next()
     }
 
-    /// End-to-end latency: the last event that carried output.
+    /// End-to-end latency: the last event that carried output, or the whole answer.
     #[must_use]
     pub fn last_output(self) -> Option<Micros> {
-        self.output_times().next_back()
+        let is_whole = |(letter, _): &(u8, _)| EventKind::from_byte(*letter) == Some(EventKind::Whole);
+        let whole = || self.letters.bytes().zip(self.times).find(is_whole);
+        self.output_times().next_back().or_else(|| whole().map(|(_, time)| *time))
     }
 
     /// Inter-token latencies as vLLM counts them: the gap between each two consecutive events that carried output,
@@ -176,6 +182,14 @@ mod tests {
         assert_eq!(outputs(&[10, 20, 30], "ccs", Some(2)), [10.0, 20.0]);
         assert_eq!(outputs(&[10, 20, 30], "ccs", None), [10.0, 20.0]);
         assert!(outputs(&[10], "s", Some(0)).is_empty());
+    }
+
+    #[test]
+    fn a_whole_answer_has_an_end_alone() {
+        let times = times(&[90]);
+        let events = Events::new(&times, "w", Some(3));
+        assert_eq!((events.first_output(), events.last_output()), (None, Some(times[0])));
+        assert_eq!(events.gaps().count(), 0);
     }
 
     #[test]

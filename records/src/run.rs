@@ -27,7 +27,7 @@ pub struct RunStart {
     /// The client whose requests and arrival times these are (`vllm-0.33`); null: the tool's own.
     #[serde(default)]
     pub like: Option<String>,
-    /// Which API is spoken: `openai`, `openai-chat`.
+    /// Which API is spoken: `openai`, `openai-chat`, `anthropic` …
     #[serde(default)]
     pub backend: String,
     /// Path of the endpoint.
@@ -66,7 +66,7 @@ pub struct RunStart {
     /// Warm-up requests sent before the run's clock started.
     #[serde(default)]
     pub num_warmups: u64,
-    /// Sampling parameters and `--extra-body`, as laid over each request.
+    /// Sampling parameters, `--no-stream` and `--extra-body`, as laid over each request.
     #[serde(default)]
     pub body: Map<String, Value>,
     /// `--label` pairs.

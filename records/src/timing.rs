@@ -38,10 +38,12 @@ pub struct Timing {
     /// Time to open its connection (DNS, TCP and TLS), which lies before `sent_us`; null if one was reused.
     #[serde(default)]
     pub connect_us: Option<Micros>,
-    /// Time to first token: from `sent_us` to the first event that carries output; null if none came.
+    /// Time to first token: from `sent_us` to the first event that carries output; null if none came, or
+    /// the answer was not streamed.
     #[serde(default)]
     pub ttft_us: Option<Micros>,
-    /// End-to-end latency: from `sent_us` to the last event that carries output or, for a failure, until it failed.
+    /// End-to-end latency: from `sent_us` to the last event that carries output, or to the end of an answer that was
+    /// not streamed; for a failure, until it failed.
     #[serde(default)]
     pub e2e_us: Option<Micros>,
     /// When each event of the stream was read, µs after `sent_us`.
@@ -80,6 +82,12 @@ pub struct Timing {
     /// clock started again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resent: bool,
+    /// What was generated, if it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The thinking before it, if it was kept and there was any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_text: Option<String>,
     /// What went wrong: the server's own message where it gave one.
     #[serde(default)]
     pub error: Option<String>,

@@ -54,10 +54,14 @@ pub(crate) struct Choice<'a> {
     pub percentiles: &'a [Percentile],
 }
 
-/// The lines of vLLM 0.33's block, in its order and with its labels.
+/// The lines of vLLM 0.33's block, in its order and with its labels. Where none of the chosen metrics was measured,
+/// those that were are shown besides: answers that were not streamed have a latency alone.
 pub(crate) fn block(summary: &Summary, choice: Choice<'_>) -> Vec<Section> {
     let mut sections = vec![Section { title: "Serving Benchmark Result", lines: overview(summary) }];
-    for metric in Metric::ALL.into_iter().filter(|metric| choice.metrics.contains(metric)) {
+    let measured = |metric: Metric| summary.metrics.get(&metric.key("mean")).copied().flatten().is_some();
+    let nothing = !choice.metrics.iter().any(|&metric| measured(metric));
+    let shown = |metric: &Metric| choice.metrics.contains(metric) || nothing && measured(*metric);
+    for metric in Metric::ALL.into_iter().filter(shown) {
         let line = |name: &str, key: &str| {
             let value = summary.metrics.get(&metric.key(key)).copied().flatten();
             figure(&format!("{name} {} (ms)", metric.label()), value)

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 
 use common::{
-    end, failed, lines, row, run, start, summaries, summarize, summarize_into_closed_pipe, summary,
+    end, failed, lines, row, run, start, summaries, summarize, summarize_into_closed_pipe, summary, us,
 };
 use records::{Prompt, Record, StoppedBy, Summary, Timing};
 
@@ -172,4 +172,26 @@ fn help_ends_with_examples() {
     assert_eq!(done.code, Some(0));
     assert!(done.stdout.contains("summarize run-*.jsonl --by workload"), "{}", done.stdout);
     assert!(summarize(&["--version"], "").stdout.starts_with("summarize "));
+}
+
+/// Answers that were not streamed have a latency, and tokens, and nothing in between.
+#[test]
+fn whole_answers_have_a_latency_and_no_first_token() {
+    let answer = |at: f64, latency: f64| Timing {
+        ttft_us: None,
+        e2e_us: us(latency),
+        events_us: us(latency).into_iter().collect(),
+        events: "w".to_owned(),
+        ..row(at, 0.0, latency, 8)
+    };
+    let input = run(&start("a", T0), &[answer(0.0, 1.0), answer(1.0, 3.0)], &end("a", 4.0, 2));
+    let summary = summary(&input);
+    assert_eq!((summary.completed, summary.output_throughput), (2, Some(4.0)));
+    assert_eq!(summary.metrics["mean_e2el_ms"], Some(2000.0));
+    for metric in ["mean_ttft_ms", "mean_tpot_ms", "mean_itl_ms"] {
+        assert_eq!(summary.metrics[metric], None, "{metric}");
+    }
+    let text = summarize(&[], &input).stdout;
+    assert!(text.contains("Mean TTFT (ms):                          n/a"), "{text}");
+    assert!(text.contains("Mean E2EL (ms):                          2000.00"), "{text}");
 }

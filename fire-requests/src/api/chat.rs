@@ -1,14 +1,14 @@
 //! The `OpenAI` API's `/v1/chat/completions`.
 
-use std::borrow::Cow;
-
 use records::{EventKind, Prompt};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Api, Event, Seen,
-    event::{Chunk, Text},
+    Api, Event, Fields, Seen,
+    choices::{self, Chunk},
+    row,
+    text::{Presence, Text},
 };
 use crate::like::Like;
 
@@ -19,38 +19,57 @@ impl Api for Chat {
         "openai-chat"
     }
 
-    fn endpoint(&self) -> &'static str {
+    fn endpoint(&self, _: bool) -> &'static str {
         "/v1/chat/completions"
+    }
+
+    fn input(&self, prompt: Prompt, like: Option<Like>) -> Result<Fields, String> {
+        let messages = match (prompt, like) {
+            (Prompt { messages: Some(_), .. }, Some(Like::Vllm011)) => {
+                return Err(
+                    "`messages`: vLLM 0.11 sends one user message; give the row a `prompt`".to_owned()
+                );
+            }
+            (Prompt { prompt: Some(text), messages: None, .. }, Some(_)) => {
+                vec![json!({ "role": "user", "content": [{ "type": "text", "text": text }] })]
+            }
+            (prompt, _) => row::messages(prompt)?,
+        };
+        Ok(vec![("messages", messages.into())])
     }
 
     fn length_field(&self) -> &'static str {
         "max_completion_tokens"
     }
 
-    fn input(&self, prompt: Prompt, like: Option<Like>) -> Result<(&'static str, Value), String> {
-        let user = |content: Value| json!([{ "role": "user", "content": content }]);
-        let messages = match (prompt.messages, prompt.prompt, like) {
-            (Some(_), _, Some(Like::Vllm011)) => {
-                return Err(
-                    "`messages`: vLLM 0.11 sends one user message; give the row a `prompt`".to_owned()
-                );
-            }
-            (Some(messages), _, _) => messages.into(),
-            (None, Some(text), None) => user(text.into()),
-            (None, Some(text), Some(_)) => user(json!([{ "type": "text", "text": text }])),
-            (None, None, _) => return Err("neither `prompt` nor `messages`".to_owned()),
-        };
-        Ok(("messages", messages))
+    fn length_fields(&self) -> &'static [&'static str] {
+        &["max_tokens", "max_completion_tokens"]
     }
 
-    fn read<'a>(&self, data: &'a [u8], _: &Seen) -> Result<Event<'a>, serde_json::Error> {
-        serde_json::from_slice::<Chunk<Choice<'a>>>(data).map(|chunk| chunk.event(Choice::kind))
+    /// `OpenAI`'s and those that vLLM adds; a server refuses what it has not.
+    fn sampling_field(&self, name: &'static str) -> Option<&'static str> {
+        Some(name)
+    }
+
+    fn mode(&self, stream: bool) -> Fields {
+        choices::mode(stream)
+    }
+
+    fn vllm_fields(&self) -> Option<[Option<(&'static str, Value)>; 2]> {
+        Some([None, None])
+    }
+
+    fn parse<'a>(&self, data: &'a [u8], _: &Seen) -> Result<Event<'a>, serde_json::Error> {
+        serde_json::from_slice::<Chunk<Choice<'a>>>(data).map(Chunk::event)
     }
 }
 
 #[derive(Deserialize)]
 struct Choice<'a> {
-    #[serde(default, borrow)]
+    #[serde(default)]
+    index: u64,
+    /// A part of an answer, or a whole one.
+    #[serde(default, borrow, alias = "message")]
     delta: Option<Delta<'a>>,
     #[serde(default, deserialize_with = "super::event::reason")]
     finish_reason: Option<String>,
@@ -58,8 +77,8 @@ struct Choice<'a> {
 
 #[derive(Deserialize, Default)]
 struct Delta<'a> {
-    #[serde(default, borrow)]
-    role: Text<'a>,
+    #[serde(default)]
+    role: Presence,
     #[serde(default, borrow)]
     content: Text<'a>,
     #[serde(default, borrow)]
@@ -68,41 +87,31 @@ struct Delta<'a> {
     reasoning: Text<'a>,
     #[serde(default, borrow)]
     reasoning_content: Text<'a>,
-    #[serde(default, borrow)]
-    tool_calls: Text<'a>,
-    #[serde(default, borrow)]
-    function_call: Text<'a>,
+    #[serde(default)]
+    tool_calls: Presence,
+    #[serde(default)]
+    function_call: Presence,
 }
 
-impl<'a> Choice<'a> {
-    fn kind(self) -> (EventKind, Option<Cow<'a, str>>, Option<String>) {
+impl<'a> choices::Choice<'a> for Choice<'a> {
+    fn index(&self) -> u64 {
+        self.index
+    }
+
+    fn event(self) -> Event<'a> {
         let delta = self.delta.unwrap_or_default();
-        let empty =
-            delta.content.is_empty() || delta.reasoning.is_empty() || delta.reasoning_content.is_empty();
-        let kind = if delta.content.is_some() || delta.refusal.is_some() {
-            EventKind::Content
-        } else if delta.reasoning.is_some() {
-            EventKind::Reasoning
-        } else if delta.reasoning_content.is_some() {
-            EventKind::ReasoningContent
-        } else if delta.tool_calls.is_some() || delta.function_call.is_some() {
-            EventKind::ToolCall
-        } else if self.finish_reason.is_some() {
-            if empty { EventKind::Stop } else { EventKind::Finish }
-        } else if delta.role.is_some() {
-            EventKind::Role
-        } else if empty {
-            EventKind::Blank
-        } else {
-            EventKind::Other
+        let in_reasoning = delta.reasoning.is_some();
+        let calls = delta.tool_calls.0 || delta.function_call.0;
+        let content =
+            if delta.content.is_some() || !delta.refusal.is_some() { delta.content } else { delta.refusal };
+        let thinking = delta.reasoning.or(delta.reasoning_content);
+        let event = Event::saying(content, thinking, calls, self.finish_reason);
+        let kind = match event.kind {
+            EventKind::Reasoning if !in_reasoning => EventKind::ReasoningContent,
+            EventKind::Blank | EventKind::Other if delta.role.0 => EventKind::Role,
+            kind => kind,
         };
-        let text = match kind {
-            EventKind::Content => delta.content.text().or(delta.refusal.text()),
-            EventKind::Reasoning => delta.reasoning.text(),
-            EventKind::ReasoningContent => delta.reasoning_content.text(),
-            _ => None,
-        };
-        (kind, text, self.finish_reason)
+        Event { kind, ..event }
     }
 }
 
@@ -110,22 +119,28 @@ impl<'a> Choice<'a> {
 mod tests {
     use super::*;
 
-    fn kind(delta: &str, finish: &str) -> EventKind {
-        let data = format!(r#"{{"choices":[{{"index":0,"delta":{delta},"finish_reason":{finish}}}]}}"#);
-        Chat.read(data.as_bytes(), &Seen::default()).unwrap().kind
+    fn read(data: &str) -> Event<'_> {
+        Chat.read(data.as_bytes(), &Seen::default()).unwrap()
+    }
+
+    fn delta(delta: &str, finish: &str) -> String {
+        format!(r#"{{"choices":[{{"index":0,"delta":{delta},"finish_reason":{finish}}}]}}"#)
     }
 
     #[test]
     fn deltas_are_told_apart() {
-        for (delta, finish, expected) in [
+        for (given, finish, expected) in [
             (r#"{"role":"assistant","content":""}"#, "null", EventKind::Role),
             (r#"{"role":"assistant","content":null}"#, "null", EventKind::Role),
             (r#"{"role":"assistant","content":"a"}"#, "null", EventKind::Content),
             (r#"{"content":[{"type":"text","text":"a"}]}"#, "null", EventKind::Content),
             (r#"{"content":"a"}"#, r#""length""#, EventKind::Content),
+            (r#"{"refusal":"a","content":null}"#, "null", EventKind::Content),
             (r#"{"reasoning":"a","content":null}"#, "null", EventKind::Reasoning),
             (r#"{"reasoning_content":"a","content":null}"#, "null", EventKind::ReasoningContent),
+            (r#"{"reasoning":"a","reasoning_content":"a"}"#, "null", EventKind::Reasoning),
             (r#"{"content":null,"tool_calls":[{"index":0}]}"#, "null", EventKind::ToolCall),
+            (r#"{"function_call":{"name":"f"}}"#, "null", EventKind::ToolCall),
             (r#"{"tool_calls":[]}"#, "null", EventKind::Other),
             (r#"{"content":""}"#, "null", EventKind::Blank),
             (r#"{"reasoning":""}"#, "null", EventKind::Blank),
@@ -135,7 +150,37 @@ mod tests {
             (r#"{"content":""}"#, r#""""#, EventKind::Blank),
             (r#"{"content":""}"#, r#""null""#, EventKind::Blank),
         ] {
-            assert_eq!(kind(delta, finish), expected, "{delta} {finish}");
+            assert_eq!(read(&delta(given, finish)).kind, expected, "{given} {finish}");
+        }
+    }
+
+    #[test]
+    fn content_and_thinking_are_kept_apart() {
+        for (given, text, thinking) in [
+            (r#"{"content":"a"}"#, Some("a"), None),
+            (r#"{"reasoning":"a","reasoning_content":"a","content":""}"#, Some("a"), None),
+            (r#"{"reasoning_content":"a","content":"b"}"#, Some("b"), Some("a")),
+            (r#"{"refusal":"no","content":""}"#, Some("no"), None),
+            (r#"{"tool_calls":[{"index":0}]}"#, None, None),
+        ] {
+            let data = delta(given, "null");
+            let event = read(&data);
+            assert_eq!((event.text.as_deref(), event.thinking.as_deref()), (text, thinking), "{given}");
+        }
+    }
+
+    #[test]
+    fn whole_answers_are_read() {
+        for (message, text, thinking) in [
+            (r#"{"role":"assistant","content":"a","refusal":null}"#, Some("a"), None),
+            (r#"{"content":null,"reasoning":"a"}"#, None, Some("a")),
+            (r#"{"content":"b","reasoning_content":"a"}"#, Some("b"), Some("a")),
+            (r#"{"content":null,"tool_calls":[{"type":"function"}]}"#, None, None),
+        ] {
+            let data = format!(r#"{{"choices":[{{"message":{message},"finish_reason":"stop"}}]}}"#);
+            let event = Chat.read_whole(data.as_bytes()).unwrap();
+            assert_eq!((event.text.as_deref(), event.thinking.as_deref()), (text, thinking), "{message}");
+            assert_eq!((event.kind, event.finish_reason.as_deref()), (EventKind::Whole, Some("stop")));
         }
     }
 
@@ -148,7 +193,7 @@ mod tests {
             (r#"{"error":{"code":500}}"#, r#"{"code":500}"#),
             (r#"{"error":{"message":""}}"#, r#"{"message":""}"#),
         ] {
-            let event = Chat.read(data.as_bytes(), &Seen::default()).unwrap();
+            let event = read(data);
             assert_eq!((event.kind, event.error.as_deref()), (EventKind::Error, Some(message)));
         }
     }

@@ -9,8 +9,10 @@ use crate::{
     tool::{fire, rows},
 };
 
-/// Plays the reads of a capture with its pauses, and returns the row.
-fn replay(name: &str) -> Value {
+const CHAT: [&str; 2] = ["--backend", "openai-chat"];
+
+/// Plays the reads of a capture with its pauses, and returns the row of a request with these flags.
+fn replay(name: &str, flags: &[&str]) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures").join(name);
     let text = fs::read_to_string(path).unwrap();
     let mut last = 0;
@@ -23,7 +25,7 @@ fn replay(name: &str) -> Value {
     }
     steps.push(Step::Close);
     let server = Server::start(move |_| steps.clone());
-    let done = fire(&server.url, &["--backend", "openai-chat"], &rows(1));
+    let done = fire(&server.url, flags, &rows(1));
     done.rows()[0].clone()
 }
 
@@ -40,7 +42,7 @@ fn decoded(base64: &str) -> Vec<u8> {
 
 #[test]
 fn vllm() {
-    let row = replay("vllm-chat.jsonl");
+    let row = replay("vllm-chat.jsonl", &CHAT);
     assert_eq!((&row["outcome"], &row["finish_reason"]), (&json!("ok"), &json!("length")), "{row}");
     assert_eq!((&row["prompt_tokens"], &row["output_tokens"]), (&json!(12), &json!(24)));
     let events = row["events"].as_str().unwrap();
@@ -50,7 +52,7 @@ fn vllm() {
 
 #[test]
 fn llama_cpp() {
-    let row = replay("llama.cpp-chat.jsonl");
+    let row = replay("llama.cpp-chat.jsonl", &CHAT);
     assert_eq!((&row["outcome"], &row["finish_reason"]), (&json!("ok"), &json!("length")), "{row}");
     assert_eq!(
         (&row["prompt_tokens"], &row["output_tokens"], &row["cached_tokens"]),
@@ -58,4 +60,73 @@ fn llama_cpp() {
     );
     let events = row["events"].as_str().unwrap();
     assert!(events.starts_with("rc") && events.ends_with("cfud"), "{events}");
+}
+
+/// Each with the events, the finish reason, and the counts of prompt, output and cached tokens.
+#[test]
+fn other_streams() {
+    for (name, backend, events, reason, counts) in [
+        ("vllm-completions-logprobs.jsonl", "openai", "ccccccud", "length", json!([4, 6, null])),
+        (
+            "vllm-chat-continuous-usage.jsonl",
+            "openai-chat",
+            "rccccccccccccccccud",
+            "length",
+            json!([16, 16, null]),
+        ),
+        (
+            "vllm-responses.jsonl",
+            "openai-responses",
+            "oooottttttttttttttttooof",
+            "max_output_tokens",
+            json!([12, 16, 0]),
+        ),
+        ("llama.cpp-native-completion.jsonl", "llamacpp", "ccccccccccccccccs", "limit", json!([4, 16, 3])),
+    ] {
+        let row = replay(name, &["--backend", backend, "--save-text"]);
+        let counted = json!([row["prompt_tokens"], row["output_tokens"], row["cached_tokens"]]);
+        assert_eq!((&row["outcome"], &row["events"]), (&json!("ok"), &json!(events)), "{name}: {row}");
+        assert_eq!((&row["finish_reason"], counted), (&json!(reason), counts), "{name}");
+        assert_eq!(row["tokens_from"], "usage", "{name}");
+    }
+}
+
+#[test]
+fn texts() {
+    for (name, backend, field, text) in [
+        (
+            "llama.cpp-native-completion.jsonl",
+            "llamacpp",
+            "text",
+            ", when you were just a child, you could walk up to anyone and touch",
+        ),
+        (
+            "vllm-responses.jsonl",
+            "openai-responses",
+            "reasoning_text",
+            ".btnExit_ifaceдо;! düzenlenen;!啐;!ていました\")]\r\n蜘蛛气味溦.solve答 geçir",
+        ),
+    ] {
+        assert_eq!(replay(name, &["--backend", backend, "--save-text"])[field], text, "{name}");
+    }
+}
+
+#[test]
+fn whole_answers() {
+    for (name, text, thinking, counts) in [
+        ("llama.cpp-not-streamed.jsonl", json!("Dhampi: Dhampi"), Value::Null, json!([40, 8, 39])),
+        (
+            "vllm-not-streamed.jsonl",
+            json!(""),
+            json!("ออนไล璩信息安全بقاء ciסור השאלה.,\n"),
+            json!([12, 8, null]),
+        ),
+    ] {
+        let row = replay(name, &["--backend", "openai-chat", "--no-stream", "--save-text"]);
+        let counted = json!([row["prompt_tokens"], row["output_tokens"], row["cached_tokens"]]);
+        assert_eq!((&row["outcome"], &row["events"]), (&json!("ok"), &json!("w")), "{name}: {row}");
+        assert_eq!((&row["text"], &row["reasoning_text"]), (&text, &thinking), "{name}");
+        assert_eq!((&row["finish_reason"], counted), (&json!("length"), counts), "{name}");
+        assert_eq!((&row["ttft_us"], &row["e2e_us"]), (&Value::Null, &row["events_us"][0]), "{name}");
+    }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "all of it is test code, functions outside #[test] too")]
 
+mod backends;
 mod captures;
 mod connections;
 mod conversations;

@@ -95,7 +95,7 @@ fn serve<S: Read + Write>(stream: S, raw: &TcpStream, script: &Script, requests:
         let Some((path, head, text)) = request(&mut stream) else { return };
         let body = serde_json::from_str(&text).unwrap_or_default();
         let steps = if head.starts_with("get ") {
-            vec![whole(200, "application/json", r#"{"object":"list","data":[{"id":"m"}]}"#)]
+            vec![whole(200, "application/json", listing(&path))]
         } else {
             let mut requests = requests.lock().unwrap();
             let seen = Seen { index: requests.len(), nth, path, head, body, text };
@@ -108,6 +108,16 @@ fn serve<S: Read + Write>(stream: S, raw: &TcpStream, script: &Script, requests:
                 return;
             }
         }
+    }
+}
+
+/// The one model, where and how each kind of server says it.
+fn listing(path: &str) -> &'static str {
+    match path {
+        "/api/tags" => r#"{"models":[{"name":"m:latest","model":"m:latest"}]}"#,
+        "/info" => r#"{"model_id":"m/tgi","sha":"x"}"#,
+        "/get_model_info" => r#"{"model_path":"m/sglang","is_generation":true}"#,
+        _ => r#"{"object":"list","data":[{"id":"m"}]}"#,
     }
 }
 
