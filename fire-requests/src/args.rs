@@ -1,7 +1,7 @@
 //! The command line.
 
 use std::{
-    num::{NonZeroU32, NonZeroUsize},
+    num::{NonZeroU32, NonZeroU64, NonZeroUsize},
     path::PathBuf,
     time::Duration,
 };
@@ -67,9 +67,10 @@ pub struct Args {
     /// rows with `prompt`; a flag for which the API has no field is refused
     #[arg(long, default_value = "openai", value_parser = PossibleValuesParser::new(api::names()).map(|name| api::named(&name)))]
     pub backend: &'static dyn Api,
-    /// Where the server listens; a path before /v1 is kept. Default: http://HOST:PORT
+    /// Where the server listens, or unix:/path/of/socket; a path before /v1 is kept. Repeatable: requests go to the
+    /// servers in turn. Default: http://HOST:PORT
     #[arg(long, value_name = "URL")]
-    pub base_url: Option<String>,
+    pub base_url: Vec<String>,
     /// Host, if there is no --base-url
     #[arg(long, default_value = "127.0.0.1", conflicts_with = "base_url")]
     pub host: String,
@@ -82,6 +83,9 @@ pub struct Args {
     /// Model to ask for. Default: the first that the server lists (sglang and tgi serve one, and are not told)
     #[arg(long)]
     pub model: Option<String>,
+    /// Ask for --model whatever the server lists: adapters and routers know names that they do not list
+    #[arg(long, requires = "model")]
+    pub no_model_check: bool,
     /// Header to add to each request (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = header)]
     pub header: Vec<(HeaderName, HeaderValue)>,
@@ -149,6 +153,16 @@ pub struct Args {
     /// Threads that send and receive. Default: one a core, up to 8
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
+    /// Seconds after which nothing more is sent; what is in flight may finish
+    #[arg(long, value_name = "SECS", value_parser = some_seconds)]
+    pub duration: Option<Duration>,
+    /// Stop sending when so many requests have failed, and exit 1
+    #[arg(long, value_name = "N")]
+    pub max_failures: Option<NonZeroU64>,
+    /// Leave out the rows that have an answer in this file, which a run before has written; with --output of the same
+    /// name, go on writing it
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
     /// Seconds to wait for requests in flight after the first Ctrl-C
     #[arg(long, default_value = "30", value_name = "SECS", value_parser = seconds)]
     pub grace: Duration,

@@ -16,7 +16,7 @@ use records::Outcome;
 use rustls::{ClientConfig, pki_types::ServerName};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
+    net::{TcpStream, UnixStream},
 };
 use tokio_rustls::TlsConnector;
 
@@ -85,12 +85,12 @@ impl Connection {
     ) -> Result<Self, Failure> {
         let began = Instant::now();
         let refused = |error: &dyn std::fmt::Display, hint: &str| {
-            let place = &target.authority;
+            let place = target.place();
             Failure::new(Outcome::Connect, format!("cannot connect to {place}: {error}{hint}"))
         };
-        let socket = TcpStream::connect(addresses).await.map_err(|error| refused(&error, ""))?;
-        socket.set_nodelay(true).map_err(|error| refused(&error, ""))?;
-        let stamped = Stamped::new(Socket::Tcp(socket));
+        let socket =
+            connect(target, addresses).await.map_err(|error| refused(&error, limit_remedy(&error)))?;
+        let stamped = Stamped::new(socket);
         let stream = if target.tls {
             let name = ServerName::try_from(target.host.clone()).map_err(|error| refused(&error, ""))?;
             let connector = TlsConnector::from(Arc::clone(tls));
@@ -182,6 +182,23 @@ impl Outgoing {
 
     fn fail(&mut self, error: io::Error) {
         self.error = Some(error);
+    }
+}
+
+async fn connect(target: &Target, addresses: &[SocketAddr]) -> io::Result<Socket> {
+    if let Some(path) = &target.socket {
+        return UnixStream::connect(path).await.map(Socket::Unix);
+    }
+    let socket = TcpStream::connect(addresses).await?;
+    socket.set_nodelay(true)?;
+    Ok(Socket::Tcp(socket))
+}
+
+/// What to do when the system gives no more descriptors.
+fn limit_remedy(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EMFILE) => "; raise the limit of open files (ulimit -Hn), or give --max-concurrency",
+        _ => "",
     }
 }
 

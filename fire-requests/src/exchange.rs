@@ -26,8 +26,8 @@ use crate::{
 pub(crate) struct Client {
     /// What they share.
     pub(crate) shape: Arc<Shape>,
-    /// Where connections come from.
-    pub(crate) pool: Pool,
+    /// Where connections come from, to each server.
+    pools: Vec<Pool>,
     read_lag: Arc<Lag>,
 }
 
@@ -35,16 +35,24 @@ pub(crate) struct Client {
 pub(crate) struct Shape {
     /// The API spoken.
     pub(crate) api: &'static dyn Api,
-    /// The request's target.
-    pub(crate) path: String,
-    /// Header fields of every request.
-    pub(crate) headers: HeaderMap,
+    /// The servers, asked in turn.
+    pub(crate) sites: Vec<Site>,
     /// Whether answers are streams.
     pub(crate) stream: bool,
     /// Whether the text of answers is kept.
     pub(crate) save_text: bool,
     /// `--idle-timeout`.
     pub(crate) idle_timeout: Option<Duration>,
+}
+
+/// One of the servers that requests go to.
+pub(crate) struct Site {
+    /// As rows name it.
+    pub(crate) base_url: String,
+    /// The request's target.
+    pub(crate) path: String,
+    /// Header fields of every request.
+    pub(crate) headers: HeaderMap,
 }
 
 /// What is known of a request so far; it survives when waiting for the rest is given up.
@@ -87,23 +95,42 @@ impl Shape {
     /// The row's request, serialised.
     pub(crate) fn request(&self, row: &Row) -> Request {
         let own = row.request_id.as_ref().map(|id| ("x-request-id", id.as_bytes()));
-        let shared = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+        let site = &self.sites[row.site];
+        let shared = site.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
         let fields: Vec<_> =
             shared.filter(|(name, _)| own.is_none_or(|(own, _)| own != *name)).chain(own).collect();
-        let head = http1::request_head(&self.path, &fields, row.body.len());
+        let head = http1::request_head(&site.path, &fields, row.body.len());
         Request { head: head.into(), body: row.body.clone() }
     }
 }
 
 impl Client {
-    /// For one thread.
-    pub(crate) fn new(shape: Arc<Shape>, pool: Pool) -> Self {
-        Self { shape, pool, read_lag: Arc::default() }
+    /// For one thread, with a pool for each site.
+    pub(crate) fn new(shape: Arc<Shape>, pools: Vec<Pool>) -> Self {
+        Self { shape, pools, read_lag: Arc::default() }
     }
 
     /// The same for another thread.
     pub(crate) fn sibling(&self) -> Self {
-        Self::new(Arc::clone(&self.shape), self.pool.sibling())
+        Self::new(Arc::clone(&self.shape), self.pools.iter().map(Pool::sibling).collect())
+    }
+
+    /// Opens connections until `count` are ready, each server's part of them.
+    pub(crate) async fn open_ahead(&self, count: usize) {
+        for (at, pool) in self.pools.iter().enumerate() {
+            let more = usize::from(at < count % self.pools.len());
+            pool.open_ahead(count / self.pools.len() + more).await;
+        }
+    }
+
+    /// Whether fewer than `count` connections to the row's server are ready.
+    pub(crate) fn is_short_of(&self, count: usize, row: &Row) -> bool {
+        self.pools[row.site].is_short_of(count.div_ceil(self.pools.len()))
+    }
+
+    /// How many connections were opened so far.
+    pub(crate) fn opened(&self) -> u64 {
+        self.pools.iter().map(Pool::opened).sum()
     }
 
     /// The same, noting how late it reads in `read_lag`.
@@ -118,12 +145,14 @@ impl Client {
     pub(crate) async fn exchange(
         &self,
         request: &Request,
+        site: usize,
         trace: &mut Trace,
     ) -> Result<Option<Rest>, Failure> {
-        if let Some(connection) = self.pool.take() {
+        let pool = &self.pools[site];
+        if let Some(connection) = pool.take() {
             let used = connection.used;
             trace.connect = (!used).then_some(connection.took);
-            let result = self.on(connection, request, trace).await;
+            let result = self.on(connection, request, pool, trace).await;
             let died = result.as_ref().is_err_and(|failure| failure.outcome == Outcome::Truncated);
             if !used || !died || trace.answered {
                 return result;
@@ -131,13 +160,13 @@ impl Client {
             *trace = Trace { resent: true, ..Trace::default() };
         }
         trace.waited = true;
-        let connection = self.pool.open().await?;
+        let connection = pool.open().await?;
         trace.connect = Some(connection.took);
-        self.on(connection, request, trace).await
+        self.on(connection, request, pool, trace).await
     }
 
     /// Waits, not for long, for the end of a body so that its connection can be used again.
-    pub(crate) async fn finish(&self, rest: Rest) {
+    pub(crate) async fn finish(&self, rest: Rest, site: usize) {
         const LONGEST: Duration = Duration::from_secs(1);
         let Rest { mut connection, mut reception } = rest;
         let end = async {
@@ -153,7 +182,7 @@ impl Client {
             }
         };
         if tokio::time::timeout(LONGEST, end).await.unwrap_or(false) && reception.keeps_connection() {
-            self.pool.keep(connection);
+            self.pools[site].keep(connection);
         }
     }
 
@@ -161,6 +190,7 @@ impl Client {
         &self,
         mut connection: Connection,
         request: &Request,
+        pool: &Pool,
         trace: &mut Trace,
     ) -> Result<Option<Rest>, Failure> {
         let mut reception = Reception::new(self.shape.api, self.shape.stream);
@@ -178,7 +208,7 @@ impl Client {
             };
             match step {
                 Ok(Ok(Step::More)) => {}
-                Ok(Ok(Step::Answered)) => return Ok(self.after_the_end(connection, reception)),
+                Ok(Ok(Step::Answered)) => return Ok(after_the_end(connection, reception, pool)),
                 Ok(Ok(Step::Ended)) => break,
                 Ok(Err(failure)) => return Err(failure),
                 Err(error) => {
@@ -188,20 +218,20 @@ impl Client {
             }
         }
         if reception.keeps_connection() {
-            self.pool.keep(connection);
+            pool.keep(connection);
         }
         Ok(None)
     }
+}
 
-    /// Keeps the connection if the body has ended with the end marker; if not, somebody must wait for that.
-    fn after_the_end(&self, mut connection: Connection, mut reception: Reception) -> Option<Rest> {
-        match connection.read_now(|read| reception.skip(read.bytes)) {
-            Poll::Ready(Ok(Ok(true))) if reception.keeps_connection() => self.pool.keep(connection),
-            Poll::Ready(Ok(Ok(false))) | Poll::Pending => return Some(Rest { connection, reception }),
-            Poll::Ready(_) => {}
-        }
-        None
+/// Keeps the connection if the body has ended with the end marker; if not, somebody must wait for that.
+fn after_the_end(mut connection: Connection, mut reception: Reception, pool: &Pool) -> Option<Rest> {
+    match connection.read_now(|read| reception.skip(read.bytes)) {
+        Poll::Ready(Ok(Ok(true))) if reception.keeps_connection() => pool.keep(connection),
+        Poll::Ready(Ok(Ok(false))) | Poll::Pending => return Some(Rest { connection, reception }),
+        Poll::Ready(_) => {}
     }
+    None
 }
 
 impl Trace {

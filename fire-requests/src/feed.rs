@@ -1,6 +1,13 @@
 //! Rows, read as they are needed: a thread reads, checks and serialises, a short channel holds it back.
 
-use std::{collections::VecDeque, fmt::Write, sync::Arc, thread, time::Duration};
+use std::{
+    collections::{HashSet, VecDeque},
+    fmt::Write,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::header::HeaderValue;
@@ -41,6 +48,8 @@ pub(crate) struct Row {
     pub(crate) request_id: Option<HeaderValue>,
     /// The request's body.
     pub(crate) body: Bytes,
+    /// The server that it goes to, by its number.
+    pub(crate) site: usize,
     /// Its place in a conversation.
     pub(crate) turn: Option<Turn>,
     /// The turns after it; their bodies cannot be made yet.
@@ -133,10 +142,17 @@ impl Feed {
 
 /// Starts reading `lines`; ids are sent after `id_prefix`, if there is one. The thread ends with its input, or when
 /// the feed is closed.
-pub(crate) fn start(lines: Lines, template: Arc<Template>, id_prefix: Option<String>) -> Feed {
+pub(crate) fn start(
+    lines: Lines,
+    template: Arc<Template>,
+    id_prefix: Option<String>,
+    resumed: Option<HashSet<String>>,
+) -> Feed {
     let (sender, items) = mpsc::channel(AHEAD);
     thread::spawn(move || {
-        let mut reader = Reader { lines, template, id_prefix, count: 0, last_at: None, hash: Sha256::new() };
+        let ids = Ids { resumed, seen: HashSet::new(), warned: false };
+        let mut reader =
+            Reader { lines, template, id_prefix, ids, count: 0, last_at: None, hash: Sha256::new() };
         // The turns of a conversation may stand anywhere: from the first on, all rows are read before one is handed on.
         let mut held = Vec::new();
         let last = loop {
@@ -164,8 +180,46 @@ pub(crate) fn start(lines: Lines, template: Arc<Template>, id_prefix: Option<Str
     Feed { ahead: VecDeque::new(), items }
 }
 
+/// Which ids there have been.
+struct Ids {
+    /// Those of rows that have an answer already.
+    resumed: Option<HashSet<String>>,
+    /// Hashes: a dataset may have millions.
+    seen: HashSet<u64>,
+    warned: bool,
+}
+
+impl Ids {
+    /// Notes that a row has this id. Fails if that would leave rows unsent.
+    fn add(&mut self, id: &str, line: u64) -> std::result::Result<(), String> {
+        let mut hasher = DefaultHasher::new();
+        id.hash(&mut hasher);
+        if self.seen.insert(hasher.finish()) {
+            return Ok(());
+        }
+        if self.resumed.is_some() {
+            return Err(
+                "`id` is that of an earlier row, so that --resume cannot tell them apart; give each its own"
+                    .to_owned(),
+            );
+        }
+        if !std::mem::replace(&mut self.warned, true) {
+            eprintln!(
+                "fire-requests: warning: line {line}: id \"{}\" is that of an earlier row; rows cannot be told apart by it",
+                id.escape_debug()
+            );
+        }
+        Ok(())
+    }
+
+    fn is_done(&self, id: &str) -> bool {
+        self.resumed.as_ref().is_some_and(|done| done.contains(id))
+    }
+}
+
 struct Reader {
     lines: Lines,
+    ids: Ids,
     template: Arc<Template>,
     id_prefix: Option<String>,
     count: u64,
@@ -183,7 +237,11 @@ impl Reader {
                 Ok(None) => continue,
                 Err(problem) => return Err(self.lines.error(number, problem)),
             };
-            return self.row(prompt, number).map(Some).map_err(|problem| self.lines.error(number, problem));
+            match self.row(prompt, number) {
+                Ok(Some(row)) => return Ok(Some(row)),
+                Ok(None) => {}
+                Err(problem) => return Err(self.lines.error(number, problem)),
+            }
         }
     }
 
@@ -201,14 +259,25 @@ impl Reader {
         conversation::chained(rows).map_err(|(line, problem)| self.lines.error(line, problem))
     }
 
-    fn row(&mut self, mut prompt: Prompt, line: u64) -> std::result::Result<Row, String> {
+    /// The row, unless it has its answer already.
+    fn row(&mut self, mut prompt: Prompt, line: u64) -> std::result::Result<Option<Row>, String> {
         let id = prompt.id.take().unwrap_or_else(|| self.count.to_string());
         self.count += 1;
         if let Some(words) = prompt.numpy_words.filter(|words| *words > MOST_WORDS) {
             return Err(format!("`numpy_words` is {words}; no dataset draws more than {MOST_WORDS}"));
         }
+        refuse_empty(&prompt)?;
+        self.ids.add(&id, line)?;
         self.hash.update(hashed(&id, &prompt)?);
-        Ok(Row {
+        if self.ids.resumed.is_some() && prompt.session.is_some() {
+            return Err(
+                "`session`: a conversation cannot be resumed in its middle; leave --resume out".to_owned()
+            );
+        }
+        if self.ids.is_done(&id) {
+            return Ok(None);
+        }
+        Ok(Some(Row {
             request_id: self.request_id(&id)?,
             id,
             workload: prompt.workload.take(),
@@ -216,10 +285,11 @@ impl Reader {
             max_tokens: prompt.max_tokens,
             numpy_words: prompt.numpy_words.unwrap_or(0),
             at: self.at(&prompt)?,
+            site: 0,
             turn: Turn::of(&prompt, line),
             later: Vec::new(),
             body: self.template.body(prompt)?.into(),
-        })
+        }))
     }
 
     fn request_id(&self, id: &str) -> std::result::Result<Option<HeaderValue>, String> {
@@ -236,6 +306,20 @@ impl Reader {
         let at = Duration::try_from_secs_f64(at.secs());
         at.map(Some).map_err(|_| "`at_us` must be 0 or more microseconds".to_owned())
     }
+}
+
+/// Servers answer such rows with an error, or with something else than was meant to be measured.
+fn refuse_empty(prompt: &Prompt) -> std::result::Result<(), String> {
+    if prompt.prompt.as_deref() == Some("") {
+        return Err("`prompt` is empty; give it a text, or delete the row".to_owned());
+    }
+    if prompt.messages.as_ref().is_some_and(Vec::is_empty) {
+        return Err("`messages` is empty; give it a message, or delete the row".to_owned());
+    }
+    if prompt.max_tokens == Some(0) {
+        return Err("`max_tokens` is 0; ask for 1 or more, or leave it out".to_owned());
+    }
+    Ok(())
 }
 
 /// What the dataset's hash is taken over: `[id,prompt,messages,max_tokens]` as compact JSON, null for what is absent,
@@ -263,7 +347,7 @@ mod tests {
         let args = Args::try_parse_from(["x"]).unwrap();
         let template = Template::new(&args, "m", serde_json::Map::new());
         let mut items =
-            start(Lines::new("rows.jsonl", Box::new(text.as_bytes())), template.into(), None).items;
+            start(Lines::new("rows.jsonl", Box::new(text.as_bytes())), template.into(), None, None).items;
         let mut rows = Vec::new();
         loop {
             match items.blocking_recv().unwrap() {
@@ -303,7 +387,10 @@ mod tests {
             ("{\"prompt\":\"a\",\"temperature\":0}\n", "rows.jsonl:1: `temperature` would be lost"),
             ("{\"prompt\":\"a\",\"temperature\":0}\n", "extra_body"),
             ("{\"kind\":\"timing\",\"outcome\":\"ok\"}\n", "rows.jsonl:1: a timing record"),
-            ("{\"messages\":[]}\n", "--backend openai-chat"),
+            ("{\"messages\":[{\"role\":\"user\"}]}\n", "--backend openai-chat"),
+            ("{\"messages\":[]}\n", "`messages` is empty"),
+            ("{\"prompt\":\"\"}\n", "rows.jsonl:1: `prompt` is empty"),
+            ("{\"prompt\":\"a\",\"max_tokens\":0}\n", "`max_tokens` is 0"),
             ("{\"prompt\":\"a\",\"at_us\":9}\n{\"prompt\":\"a\",\"at_us\":8}\n", "rows.jsonl:2: `at_us`"),
             ("{\"prompt\":\"a\",\"at_us\":-1}\n", "0 or more"),
             ("{\"prompt\":\"a\"}{\"prompt\":\"b\"}\n", "rows.jsonl:1: more follows"),

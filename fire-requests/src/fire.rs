@@ -43,8 +43,12 @@ pub(crate) struct Run {
     pub(crate) spare: usize,
     /// `--request-timeout`.
     pub(crate) timeout: Option<Duration>,
+    /// Whether there is a `--max-concurrency`.
+    pub(crate) capped: bool,
     /// `--think-time`.
     pub(crate) think_time: Duration,
+    /// `--max-failures`.
+    pub(crate) max_failures: Option<u64>,
     /// Which requests are sent to warm the server.
     pub(crate) warmup: Share,
     /// How it is stopped.
@@ -113,12 +117,12 @@ impl Run {
     ) -> Sent {
         let mut sent = loop {
             match self.stop.unless_draining(feed.next()).await.flatten() {
-                Some(Item::Row(row)) => {
-                    self.counters.row_read();
+                Some(Item::Row(mut row)) => {
+                    row.site = self.counters.row_read() as usize % self.shape.sites.len();
                     let request = self.shape.request(&row);
                     let due = row.at.or_else(|| pacer.next_due()).map(|due| self.start + due.min(FAR));
                     let Some(turn) = self.stop.unless_draining(gate.turn(due)).await else {
-                        break Sent { unsent: 1, ..Sent::by(StoppedBy::Signal) };
+                        break Sent { unsent: 1, ..self.stopped() };
                     };
                     self.spawn(row, request, turn, rows.clone());
                 }
@@ -126,7 +130,7 @@ impl Run {
                     break Sent { dataset_sha256: Some(hash), ..Sent::by(StoppedBy::InputEnd) };
                 }
                 Some(Item::Bad(error)) => break Sent { error: Some(error), ..Sent::by(StoppedBy::BadInput) },
-                None => break Sent::by(StoppedBy::Signal),
+                None => break self.stopped(),
             }
         };
         self.counters.input_ended();
@@ -134,12 +138,17 @@ impl Run {
         sent
     }
 
+    fn stopped(&self) -> Sent {
+        Sent::by(self.stop.reason().unwrap_or(StoppedBy::Signal))
+    }
+
     fn spawn(self: &Arc<Self>, row: Row, request: Request, leave: Leave, rows: Rows) {
         self.counters.began();
         let (worker, busy) = self.workers.next();
         let leave = Leave { busy: Some(busy), ..leave };
+        let is_short = worker.client.is_short_of(self.spare, &row);
         worker.spawn(Arc::clone(self).talk(Arc::clone(&worker.client), row, request, leave, rows));
-        if worker.client.pool.is_short_of(self.spare) {
+        if is_short {
             drop(worker.open_ahead(self.spare));
         }
     }

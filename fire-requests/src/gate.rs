@@ -28,6 +28,8 @@ pub(crate) struct Gate {
 pub(crate) struct Leave {
     /// When the schedule wanted it sent, or else when it passed.
     pub(crate) scheduled: Instant,
+    /// Whether it was due by a schedule.
+    pub(crate) by_schedule: bool,
     /// From when on only the client itself kept it from being sent.
     pub(crate) ready: Instant,
     /// Its place under the cap.
@@ -55,7 +57,7 @@ impl Gate {
         let ready = self.blocked_until.map_or(scheduled, |free| free.max(scheduled));
         let index = self.passed;
         self.passed += 1;
-        Leave { scheduled, ready, permit, busy: None, index }
+        Leave { scheduled, by_schedule: due.is_some(), ready, permit, busy: None, index }
     }
 
     /// Lets the server come to reading what was sent. A burst written faster than any server reads it would count, as

@@ -24,6 +24,7 @@ const SHORTEST: Duration = Duration::from_millis(100);
 /// What was seen so far.
 pub(crate) struct Health {
     send: Lag,
+    behind: Lag,
     latency: Lag,
     threads: Vec<Thread>,
 }
@@ -58,7 +59,8 @@ impl Health {
     /// reading it, is how late the bytes of an answer would have been read that came at that moment.
     pub(crate) fn new(threads: usize) -> io::Result<(Arc<Self>, Vec<Probe>)> {
         let threads = vec![(); threads].into_iter().map(|()| Thread::default()).collect();
-        let health = Arc::new(Self { send: Lag::default(), latency: Lag::default(), threads });
+        let health =
+            Arc::new(Self { send: Lag::default(), behind: Lag::default(), latency: Lag::default(), threads });
         let origin = Instant::now();
         let (mut writers, mut probes) = (Vec::new(), Vec::new());
         for thread in &health.threads {
@@ -83,6 +85,16 @@ impl Health {
     /// open left out.
     pub(crate) fn sent_late(&self, lag: Duration) {
         self.send.record(lag);
+    }
+
+    /// A request was written this long after its schedule wanted it, whatever it waited for.
+    pub(crate) fn behind_schedule(&self, lag: Duration) {
+        self.behind.record(lag);
+    }
+
+    /// How far requests were behind their schedule, 99th percentile; none without one.
+    pub(crate) fn behind(&self) -> Option<Duration> {
+        Lag::merged([&self.behind]).at(0.99).map(Duration::from_micros)
     }
 
     /// A request succeeded with this end-to-end latency.

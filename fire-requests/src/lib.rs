@@ -14,6 +14,7 @@ mod body;
 mod connection;
 mod conversation;
 mod cpu;
+mod descriptors;
 mod exchange;
 mod failure;
 mod feed;
@@ -36,6 +37,7 @@ mod progress;
 mod python_json;
 mod reception;
 mod report;
+mod resume;
 mod sampling;
 mod setup;
 mod shot;
@@ -50,9 +52,9 @@ mod verdict;
 mod warmup;
 mod worker;
 
-use std::sync::Arc;
+use std::{num::NonZeroU64, path::Path, sync::Arc, time::Instant};
 
-use records::{Error, Exit, Input, Output, Result, RunStart};
+use records::{Error, Exit, Input, Output, Result, RunStart, StoppedBy};
 use tokio::{
     runtime::{Builder, Runtime},
     sync::Semaphore,
@@ -72,6 +74,7 @@ use crate::{
     health::Health,
     pacer::Arrivals,
     progress::Counters,
+    resume::Earlier,
     setup::Setup,
     sink::Written,
     stop::{Signals, Stop},
@@ -86,15 +89,14 @@ pub fn run(args: &Args) -> Result<Exit> {
     let arrivals = Arrivals::new(args)?;
     let overlay = overlay::of(args)?;
     let lines = Input::open(args.file.as_deref(), HINT)?;
-    setup::raise_descriptor_limit();
+    descriptors::raise_limit();
     let setup = Setup::new(args)?;
-    let output = match &args.output {
-        Some(path) => Output::create(path, args.overwrite)?,
-        None => Output::stdout(),
-    };
     let template = Arc::new(Template::new(args, &setup.model, overlay));
-    let start = setup.run_start(args, template.overlay());
-    let feed = feed::start(lines, Arc::clone(&template), start.request_id_prefix.clone());
+    let mut start = setup.run_start(args, template.overlay());
+    let earlier = args.resume.as_deref().map(|path| resumed(path, &mut start)).transpose()?;
+    let output = output(args)?;
+    let done = earlier.map(|earlier| earlier.done);
+    let feed = feed::start(lines, Arc::clone(&template), start.request_id_prefix.clone(), done);
     let runtime = current_thread_runtime()?;
     let stop = Arc::new(Stop::new());
     let exit = runtime.block_on(fire(args, setup, template, start, output, feed, arrivals, &stop));
@@ -103,6 +105,28 @@ pub fn run(args: &Args) -> Result<Exit> {
         stop::die_by(signal);
     }
     exit
+}
+
+fn resumed(path: &Path, start: &mut RunStart) -> Result<Earlier> {
+    let earlier = Earlier::read(path)?;
+    earlier.check(path, start)?;
+    start.resumed = Some(earlier.done.len() as u64);
+    eprintln!("fire-requests: {}", earlier.notice());
+    Ok(earlier)
+}
+
+fn output(args: &Args) -> Result<Output> {
+    match &args.output {
+        Some(path) if args.resume.as_ref() == Some(path) && !args.overwrite => {
+            let (output, torn) = Output::append(path)?;
+            if torn {
+                eprintln!("fire-requests: warning: the torn last line of {} is removed", path.display());
+            }
+            Ok(output)
+        }
+        Some(path) => Output::create(path, args.overwrite),
+        None => Ok(Output::stdout()),
+    }
 }
 
 fn current_thread_runtime() -> Result<Runtime> {
@@ -142,6 +166,7 @@ async fn fire(
     };
     let connections = Ahead::new(args, workers.count());
     let ahead = stop.unless_draining(feed.gather(connections.at_first)).await.unwrap_or_default();
+    descriptors::check(ahead)?;
     stop.unless_draining(workers.open_ahead(ahead)).await;
 
     let baseline = health.begin();
@@ -153,7 +178,9 @@ async fn fire(
         workers,
         spare: connections.spare,
         timeout: args.request_timeout,
+        capped: args.max_concurrency.is_some(),
         think_time: args.think_time,
+        max_failures: args.max_failures.map(NonZeroU64::get),
         warmup: Share { requests: args.warmup_requests, time: args.warmup_duration },
         stop: Arc::clone(stop),
         counters: Counters::default(),
@@ -166,6 +193,9 @@ async fn fire(
         let _ = rows.send(row);
     }
     let watch = tokio::spawn(Arc::clone(&run).watch(args.quiet));
+    if let Some(duration) = args.duration {
+        tokio::spawn(drain_after(run.start + duration, Arc::clone(stop)));
+    }
     let sent = run.send_from_a_thread(current_thread_runtime()?, feed, pacer, Gate::new(cap), rows).await?;
     let written = sink::wait(written, stop).await;
     watch.abort();
@@ -175,6 +205,12 @@ async fn fire(
     let end = report::run_end(&run, &sent, &tally, &baseline);
     output.record(&end)?;
     output.flush()?;
-    report::close(&end, &tally, args.quiet);
-    sent.error.map_or(Ok(if tally.ok > 0 { Exit::Done } else { Exit::No }), Err)
+    report::close(&run, &end, &tally, args.quiet);
+    let good = tally.ok > 0 && end.stopped_by != StoppedBy::MaxFailures;
+    sent.error.map_or(Ok(if good { Exit::Done } else { Exit::No }), Err)
+}
+
+async fn drain_after(time: Instant, stop: Arc<Stop>) {
+    tokio::time::sleep_until(time.into()).await;
+    stop.drain(StoppedBy::Duration);
 }

@@ -32,7 +32,10 @@ pub(crate) fn choose(server: &Server, named: Option<&str>) -> Result<String> {
             Ok(name.to_owned())
         }
         (Some(name), Ok(models)) => {
-            Err(unknown(&format!("no model '{name}' on this server; it has {}", models.join(", "))))
+            let listed = models.join(", ");
+            Err(unknown(&format!(
+                "no model '{name}' on this server; it has {listed} (--no-model-check asks for it all the same)"
+            )))
         }
         (None, Ok(models)) => models
             .into_iter()
@@ -86,8 +89,13 @@ impl Server {
         tls: &Arc<ClientConfig>,
         headers: &HeaderMap,
     ) -> Result<Self> {
-        let client = Client::builder()
+        let mut client = Client::builder();
+        if let Some(path) = &target.socket {
+            client = client.unix_socket(path.clone());
+        }
+        let client = client
             .no_proxy()
+            .connect_timeout(TIMEOUT)
             .timeout(TIMEOUT)
             .tls_backend_preconfigured((**tls).clone())
             .default_headers(headers.clone())

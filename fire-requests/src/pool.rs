@@ -128,6 +128,9 @@ impl Pool {
 
     /// Once a run: a name is not looked up for each connection.
     async fn resolve(&self) -> Result<Vec<SocketAddr>, Failure> {
+        if self.target.socket.is_some() {
+            return Ok(Vec::new());
+        }
         let place = &self.target.authority;
         let refused = |error: &dyn std::fmt::Display| {
             Failure::new(Outcome::Connect, format!("cannot find {place}: {error}"))

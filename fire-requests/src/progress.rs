@@ -21,9 +21,9 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// A row was read.
-    pub(crate) fn row_read(&self) {
-        self.read.fetch_add(1, Relaxed);
+    /// A row was read. Returns how many were before it.
+    pub(crate) fn row_read(&self) -> u64 {
+        self.read.fetch_add(1, Relaxed)
     }
 
     /// No more rows will come.
@@ -42,11 +42,12 @@ impl Counters {
         self.in_flight.fetch_sub(1, Relaxed);
     }
 
-    /// A request ended, this long after the run's start.
-    pub(crate) fn ended(&self, ok: bool, output_tokens: u64, at: Duration) {
+    /// A request ended, this long after the run's start. Returns how many have failed by now.
+    pub(crate) fn ended(&self, ok: bool, output_tokens: u64, at: Duration) -> u64 {
         if ok { &self.ok } else { &self.failed }.fetch_add(1, Relaxed);
         self.output_tokens.fetch_add(output_tokens, Relaxed);
         self.last_end_us.fetch_max(at.as_micros() as u64, Relaxed);
+        self.failed.load(Relaxed)
     }
 
     /// So many rows that were read will not be sent.

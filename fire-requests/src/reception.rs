@@ -261,10 +261,17 @@ impl Head {
             (None, Some(message)) => message,
             (None, None) if text.trim().is_empty() && self.reason.is_empty() => "no reason given".to_owned(),
             (None, None) if text.trim().is_empty() => self.reason.clone(),
-            (None, None) => text.into_owned(),
+            (None, None) => page_title(&text).unwrap_or(&text).to_owned(),
         };
         Failure::new(Outcome::Http, format!("HTTP {}: {reason}", self.status))
     }
+}
+
+/// What an HTML page says on its face.
+fn page_title(text: &str) -> Option<&str> {
+    let start = text.find("<title>").filter(|_| text.trim_start().starts_with('<'))? + "<title>".len();
+    let title = text[start..].split('<').next()?.trim();
+    (!title.is_empty()).then_some(title)
 }
 
 fn keep(kept: &mut Vec<u8>, data: &[u8], most: usize) {
@@ -277,7 +284,10 @@ fn explained(failure: Failure, preview: &[u8]) -> Failure {
     match message(&text) {
         Some(message) => Failure::new(Outcome::ErrorEvent, message),
         None if text.trim().is_empty() => failure,
-        None => Failure::new(failure.outcome, format!("{}: {text}", failure.message)),
+        None => {
+            let said = page_title(&text).unwrap_or(&text);
+            Failure::new(failure.outcome, format!("{}: {said}", failure.message))
+        }
     }
 }
 

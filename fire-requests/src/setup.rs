@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Args, Like,
-    exchange::{Client, Shape},
+    exchange::{Client, Shape, Site},
     models::{self, Server},
     pool::Pool,
     target::Target,
@@ -21,45 +21,43 @@ pub(crate) struct Setup {
     pub(crate) client: Client,
     /// The model to ask for.
     pub(crate) model: String,
-    base_url: String,
+    base_urls: Vec<String>,
     endpoint: String,
 }
 
 impl Setup {
-    /// Looks at the flags, and asks the server for its models.
+    /// Looks at the flags, and asks the servers for their models.
     pub(crate) fn new(args: &Args) -> Result<Self> {
-        let plain = || Target::url(&args.host, args.port);
-        let target = Target::parse(&args.base_url.clone().unwrap_or_else(plain))?;
-        if let Some(name) = target.unused_proxy(|name| env::var(name).ok()) {
-            eprintln!(
-                "fire-requests: warning: {name} is set but not used; requests go to {} directly",
-                target.host
-            );
-        }
-        let tls = tls::config(target.tls, args.insecure, args.cacert.as_deref())?;
-        let own = args.backend.headers(&|name| env::var(name).ok().filter(|value| !value.is_empty()));
-        let headers = target.headers(&args.header, &own)?;
-        let server = Server::new(&target, args.backend, &tls, &headers)?;
-        if !args.ready_check_timeout_sec.is_zero() {
-            server.wait_until_ready(args.ready_check_timeout_sec)?;
-        }
-        let model = models::choose(&server, args.model.as_deref())?;
         let stream = !args.sampling.no_stream;
-        let endpoint = target.path(args.endpoint.as_deref().unwrap_or(args.backend.endpoint(stream)));
-        let path = endpoint.parse::<http::Uri>().ok().filter(|uri| uri.authority().is_none());
-        let path =
-            path.ok_or_else(|| Error::usage(format!("--endpoint: '{endpoint}' is no path")))?.to_string();
-        let (base_url, headers) = (target.base_url(), Shape::headers(&target, headers));
+        let endpoint = args.endpoint.as_deref().unwrap_or(args.backend.endpoint(stream));
+        let (mut sites, mut pools, mut model) = (Vec::new(), Vec::new(), args.model.clone());
+        for target in targets(args)? {
+            let tls = tls::config(target.tls, args.insecure, args.cacert.as_deref())?;
+            let own = args.backend.headers(&|name| env::var(name).ok().filter(|value| !value.is_empty()));
+            let headers = target.headers(&args.header, &own)?;
+            let server = Server::new(&target, args.backend, &tls, &headers)?;
+            if !args.ready_check_timeout_sec.is_zero() {
+                server.wait_until_ready(args.ready_check_timeout_sec)?;
+            }
+            model = Some(match model {
+                Some(name) if args.no_model_check => name,
+                named => models::choose(&server, named.as_deref())?,
+            });
+            let headers = Shape::headers(&target, headers);
+            sites.push(Site { base_url: target.base_url(), path: path(&target, endpoint)?, headers });
+            pools.push(Pool::new(target, tls));
+        }
+        let base_urls = sites.iter().map(|site| site.base_url.clone()).collect();
+        let endpoint = sites[0].path.clone();
         let shape = Shape {
             api: args.backend,
-            path,
-            headers,
+            sites,
             stream,
             save_text: args.save_text,
             idle_timeout: args.idle_timeout,
         };
-        let client = Client::new(Arc::new(shape), Pool::new(target, tls));
-        Ok(Self { client, model, base_url, endpoint })
+        let client = Client::new(Arc::new(shape), pools);
+        Ok(Self { client, model: model.unwrap_or_default(), base_urls, endpoint })
     }
 
     /// The run's first record, but for the time it starts.
@@ -68,7 +66,8 @@ impl Setup {
             run: args.run.clone().unwrap_or_else(run_name),
             started_at: String::new(),
             tool: concat!("fire-requests ", env!("CARGO_PKG_VERSION")).to_owned(),
-            base_url: self.base_url.clone(),
+            base_url: self.base_urls[0].clone(),
+            base_urls: if self.base_urls.len() > 1 { self.base_urls.clone() } else { Vec::new() },
             like: args.like.map(|like| like.name().to_owned()),
             backend: args.backend.name().to_owned(),
             endpoint: self.endpoint.clone(),
@@ -82,10 +81,35 @@ impl Setup {
             max_concurrency: args.max_concurrency.map(|cap| cap.get().into()),
             seed: Some(args.seed),
             ignore_eos: args.sampling.ignore_eos,
+            duration: args.duration.map(|duration| duration.as_secs_f64()),
+            resumed: None,
             num_warmups: args.num_warmups.into(),
             body: body.clone(),
             labels: args.label.iter().cloned().collect(),
         }
+    }
+}
+
+fn targets(args: &Args) -> Result<Vec<Target>> {
+    let plain = || vec![Target::url(&args.host, args.port)];
+    let urls = if args.base_url.is_empty() { plain() } else { args.base_url.clone() };
+    let targets: Vec<Target> = urls.iter().map(|url| Target::parse(url)).collect::<Result<_>>()?;
+    for target in &targets {
+        if let Some(name) = target.unused_proxy(|name| env::var(name).ok()) {
+            eprintln!(
+                "fire-requests: warning: {name} is set but not used; requests go to {} directly",
+                target.host
+            );
+        }
+    }
+    Ok(targets)
+}
+
+fn path(target: &Target, endpoint: &str) -> Result<String> {
+    let path = target.path(endpoint);
+    match path.parse::<http::Uri>() {
+        Ok(uri) if uri.authority().is_none() => Ok(path),
+        _ => Err(Error::usage(format!("--endpoint: '{path}' is no path"))),
     }
 }
 
@@ -104,16 +128,4 @@ pub(crate) fn now() -> String {
 /// Unique on a machine: the second it was made in, and the process.
 fn run_name() -> String {
     format!("{}-{:x}", Timestamp::now().strftime("%Y%m%dT%H%M%SZ"), process::id())
-}
-
-/// Lifts the soft limit of open files to the hard one: each request in flight needs a socket.
-pub(crate) fn raise_descriptor_limit() {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: both calls are given a valid `rlimit`; a failure leaves the limit as it was.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
-            limit.rlim_cur = limit.rlim_max;
-            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
-        }
-    }
 }

@@ -28,6 +28,8 @@ pub(crate) struct Shot {
     result: Result<(), Failure>,
     /// Whether its text goes into its row.
     save_text: bool,
+    /// The server that it was sent to, where there are several.
+    base_url: Option<String>,
     /// When its end was known.
     pub(crate) ended: Instant,
     /// What is still to be read from its connection.
@@ -42,7 +44,7 @@ impl Shot {
         let save_text = client.shape.save_text;
         trace.answer.keep_text(terms.keep_text || save_text);
         let limit = terms.timeout.unwrap_or(Duration::MAX);
-        let exchange = tokio::time::timeout(limit, client.exchange(request, &mut trace));
+        let exchange = tokio::time::timeout(limit, client.exchange(request, row.site, &mut trace));
         let result = match terms.stop.unless_over(exchange).await {
             Some(Ok(result)) => result,
             Some(Err(_)) => {
@@ -53,15 +55,22 @@ impl Shot {
             None => Err(Failure::new(Outcome::Cancelled, "given up when the run was stopped")),
         };
         let ended = Instant::now();
+        let sites = &client.shape.sites;
+        let base_url = (sites.len() > 1).then(|| sites[row.site].base_url.clone());
         match result {
-            Ok(rest) => Self { trace, result: Ok(()), save_text, ended, rest },
-            Err(failure) => Self { trace, result: Err(failure), save_text, ended, rest: None },
+            Ok(rest) => Self { trace, result: Ok(()), save_text, base_url, ended, rest },
+            Err(failure) => Self { trace, result: Err(failure), save_text, base_url, ended, rest: None },
         }
     }
 
     /// Whether the answer was whole.
     pub(crate) fn is_ok(&self) -> bool {
         self.result.is_ok()
+    }
+
+    /// When its first byte was written.
+    pub(crate) fn sent(&self) -> Option<Instant> {
+        self.trace.sent
     }
 
     /// What the server has answered, if it was kept and the answer is whole.
@@ -98,6 +107,7 @@ impl Shot {
             run: run.to_owned(),
             id: row.id,
             workload: row.workload,
+            base_url: self.base_url,
             session,
             turn,
             phase,

@@ -4,13 +4,14 @@ use std::{
     future::Future,
     io,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicI32, Ordering::Relaxed},
     },
     time::Duration,
 };
 
 use libc::{SIGINT, SIGTERM, c_int};
+use records::StoppedBy;
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::watch,
@@ -31,12 +32,13 @@ enum Stage {
 pub(crate) struct Stop {
     stage: watch::Sender<Stage>,
     signal: AtomicI32,
+    reason: OnceLock<StoppedBy>,
 }
 
 impl Stop {
     /// A run that goes on.
     pub(crate) fn new() -> Self {
-        Self { stage: watch::Sender::new(Stage::Running), signal: AtomicI32::new(0) }
+        Self { stage: watch::Sender::new(Stage::Running), signal: AtomicI32::new(0), reason: OnceLock::new() }
     }
 
     /// The output of `future`, or `None` once nothing more is to be sent.
@@ -47,6 +49,23 @@ impl Stop {
     /// The output of `future`, or `None` once nothing is waited for.
     pub(crate) async fn unless_over<T>(&self, future: impl Future<Output = T>) -> Option<T> {
         self.unless(Stage::Over, future).await
+    }
+
+    /// Lets nothing more be sent; what is in flight may finish.
+    pub(crate) fn drain(&self, reason: StoppedBy) {
+        let _ = self.reason.set(reason);
+        self.stage.send_if_modified(|stage| {
+            let running = *stage == Stage::Running;
+            if running {
+                *stage = Stage::Draining;
+            }
+            running
+        });
+    }
+
+    /// Why nothing more is sent, if that is so.
+    pub(crate) fn reason(&self) -> Option<StoppedBy> {
+        self.reason.get().copied()
     }
 
     /// Ends the run at once: nobody reads its output any more.
@@ -85,7 +104,7 @@ impl Signals {
     pub(crate) async fn obey(mut self, stop: Arc<Stop>, grace: Duration) {
         let number = self.next().await;
         stop.signal.store(number, Relaxed);
-        stop.stage.send_replace(Stage::Draining);
+        stop.drain(StoppedBy::Signal);
         eprintln!(
             "fire-requests: stopping; requests in flight have {} s to finish, interrupt again to end at once",
             grace.as_secs_f64()

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use records::{Outcome, Timing};
+use records::{Outcome, StoppedBy, Timing};
 
 use crate::{
     connection::Request,
@@ -40,10 +40,11 @@ impl Run {
                 (leave.busy, leave.permit) = (None, None);
             }
             if let Some(rest) = shot.rest.take() {
-                let client = Arc::clone(&client);
-                tokio::spawn(async move { client.finish(rest).await });
+                let (client, site) = (Arc::clone(&client), row.site);
+                tokio::spawn(async move { client.finish(rest, site).await });
             }
-            let (reply, turn) = (goes_on.then(|| shot.reply()).flatten(), row.turn.clone());
+            let (site, turn) = (row.site, row.turn.clone());
+            let reply = goes_on.then(|| shot.reply()).flatten();
             self.write(shot, row, &leave, &rows);
             let Some(next) = later.next() else { return };
             let (Some(reply), Some(said)) = (reply, turn) else {
@@ -51,7 +52,7 @@ impl Run {
             };
             history.add(&said, &reply);
             let unsent = 1 + later.len() as u64;
-            match self.next_turn(next, &history, leave).await {
+            match self.next_turn(Row { site, ..next }, &history, leave).await {
                 Some(turn) => (row, request, leave) = turn,
                 None => return self.counters.left_unsent(unsent),
             }
@@ -76,13 +77,19 @@ impl Run {
         if let Some(lag) = shot.lag(leave.ready) {
             self.health.sent_late(lag);
         }
+        if let Some(sent) = shot.sent().filter(|_| leave.by_schedule) {
+            self.health.behind_schedule(sent.saturating_duration_since(leave.scheduled));
+        }
         let (ok, at) = (shot.is_ok(), shot.ended - self.start);
         let phase = self.warmup.phase(leave.index, leave.scheduled - self.start);
         let timing = shot.timing(&self.name, row, phase, self.start, leave.scheduled);
         if let Some(latency) = timing.e2e_us.filter(|_| ok) {
             self.health.took(latency);
         }
-        self.counters.ended(ok, timing.output_tokens.unwrap_or(0), at);
+        let failed = self.counters.ended(ok, timing.output_tokens.unwrap_or(0), at);
+        if self.max_failures.is_some_and(|most| failed >= most) {
+            self.stop.drain(StoppedBy::MaxFailures);
+        }
         let _ = rows.send(timing);
     }
 

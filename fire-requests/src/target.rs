@@ -1,6 +1,9 @@
 //! Where requests go: the base URL taken apart and joined with the paths.
 
-use std::net::IpAddr;
+use std::{
+    net::IpAddr,
+    path::{Path, PathBuf},
+};
 
 use http::{
     HeaderMap, Uri,
@@ -23,6 +26,8 @@ pub(crate) struct Target {
     prefix: String,
     /// User and password of the URL, `user:password`.
     user: Option<String>,
+    /// The Unix domain socket that it listens on, in place of host and port.
+    pub(crate) socket: Option<PathBuf>,
 }
 
 impl Target {
@@ -35,11 +40,20 @@ impl Target {
         }
     }
 
-    /// Takes `http(s)://[user:password@]host[:port][/prefix][/v1][/]` apart.
+    /// Takes `http(s)://[user:password@]host[:port][/prefix][/v1][/]` or `unix:/path/of/socket` apart.
     pub(crate) fn parse(url: &str) -> Result<Self> {
         let bad = |problem: &str| {
-            Error::usage(format!("--base-url: {problem}; give it like http://127.0.0.1:8000"))
+            let likes = "give it like http://127.0.0.1:8000 or unix:/path/of/socket";
+            Error::usage(format!("--base-url: {problem}; {likes}"))
         };
+        if let Some(path) = url.strip_prefix("unix:") {
+            let path = Path::new(path);
+            return if path.is_absolute() {
+                Ok(Self::unix(path))
+            } else {
+                Err(bad("a socket needs its whole path"))
+            };
+        }
         let uri: Uri = url.parse().map_err(|_| bad("not a URL"))?;
         let tls = match uri.scheme_str() {
             Some("http") => false,
@@ -65,11 +79,32 @@ impl Target {
             authority: authority.to_owned(),
             prefix: path.strip_suffix("/v1").unwrap_or(path).trim_end_matches('/').to_owned(),
             user: user.map(percent_decoded),
+            socket: None,
         })
+    }
+
+    fn unix(path: &Path) -> Self {
+        Self {
+            tls: false,
+            host: "localhost".to_owned(),
+            port: 80,
+            authority: "localhost".to_owned(),
+            prefix: String::new(),
+            user: None,
+            socket: Some(path.to_owned()),
+        }
+    }
+
+    /// Where it listens, as messages name it.
+    pub(crate) fn place(&self) -> String {
+        self.socket.as_ref().map_or_else(|| self.authority.clone(), |path| path.display().to_string())
     }
 
     /// The URL without user and password, as messages and records show it.
     pub(crate) fn base_url(&self) -> String {
+        if let Some(path) = &self.socket {
+            return format!("unix:{}", path.display());
+        }
         let scheme = if self.tls { "https" } else { "http" };
         format!("{scheme}://{}{}", self.authority, self.prefix)
     }
@@ -183,7 +218,18 @@ mod tests {
 
     #[test]
     fn odd_urls_are_refused() {
-        for url in ["127.0.0.1:8000", "ftp://h", "http://", "http://h/?key=1", "http://h:99999", ""] {
+        let unix = Target::parse("unix:/run/x.sock").unwrap();
+        assert_eq!((unix.base_url().as_str(), unix.path("/v1/x").as_str()), ("unix:/run/x.sock", "/v1/x"));
+        for url in [
+            "unix:x.sock",
+            "unix:",
+            "127.0.0.1:8000",
+            "ftp://h",
+            "http://",
+            "http://h/?key=1",
+            "http://h:99999",
+            "",
+        ] {
             assert!(Target::parse(url).is_err(), "{url}");
         }
     }

@@ -45,8 +45,11 @@ pub(crate) async fn warm_up(
     stop: &Arc<Stop>,
 ) -> Vec<Warmup> {
     let mut tasks = JoinSet::new();
+    let sites = workers.sites();
     for number in 0..count {
-        let row = Row { id: format!("warmup-{number}"), request_id: None, ..row.clone() };
+        let site = number as usize % sites;
+        let row =
+            Row { id: format!("warmup-{number}"), request_id: None, site, later: Vec::new(), ..row.clone() };
         let (worker, busy) = workers.next();
         let (client, cap, stop) = (Arc::clone(&worker.client), cap.cloned(), Arc::clone(stop));
         let request = client.shape.request(&row);
@@ -58,7 +61,7 @@ pub(crate) async fn warm_up(
             let (ready, terms) = (Instant::now(), Terms { timeout, keep_text: false, stop: &stop });
             let mut shot = Shot::fire(&client, &row, &request, &terms).await;
             if let Some(rest) = shot.rest.take() {
-                client.finish(rest).await;
+                client.finish(rest, site).await;
             }
             drop(busy);
             Some((row, shot, ready))

@@ -68,6 +68,11 @@ impl Workers {
         self.workers.iter()
     }
 
+    /// How many servers they send to.
+    pub(crate) fn sites(&self) -> usize {
+        self.workers[0].client.shape.sites.len()
+    }
+
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.workers.len()
@@ -85,7 +90,7 @@ impl Workers {
 
     /// How many connections they have opened.
     pub(crate) fn connections(&self) -> u64 {
-        self.all().map(|worker| worker.client.pool.opened()).sum()
+        self.all().map(|worker| worker.client.opened()).sum()
     }
 }
 
@@ -119,6 +124,6 @@ impl Worker {
     /// Opens connections until `count` are ready.
     pub(crate) fn open_ahead(&self, count: usize) -> tokio::task::JoinHandle<()> {
         let client = Arc::clone(&self.client);
-        self.spawn(async move { client.pool.open_ahead(count).await })
+        self.spawn(async move { client.open_ahead(count).await })
     }
 }

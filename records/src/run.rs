@@ -24,6 +24,9 @@ pub struct RunStart {
     /// As given, without a key or a password.
     #[serde(default)]
     pub base_url: String,
+    /// All servers, where there are several: requests go to them in turn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub base_urls: Vec<String>,
     /// The client whose requests and arrival times these are (`vllm-0.33`); null: the tool's own.
     #[serde(default)]
     pub like: Option<String>,
@@ -63,6 +66,12 @@ pub struct RunStart {
     /// Whether the server was told to generate past the end-of-sequence token.
     #[serde(default)]
     pub ignore_eos: bool,
+    /// Seconds after which nothing more was sent; null: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<f64>,
+    /// Rows left out because a run before had their answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<u64>,
     /// Warm-up requests sent before the run's clock started.
     #[serde(default)]
     pub num_warmups: u64,
@@ -89,6 +98,10 @@ pub enum StoppedBy {
     Signal,
     /// A row of the input, or reading it, was at fault.
     BadInput,
+    /// `--duration` was over.
+    Duration,
+    /// So many requests failed as `--max-failures` allows.
+    MaxFailures,
 }
 
 /// Last line of a run. A file without it was cut off.

@@ -20,6 +20,9 @@ pub struct Timing {
     /// The prompt's label.
     #[serde(default)]
     pub workload: Option<String>,
+    /// The server that it was sent to, where the run has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
     /// The conversation that it was a turn of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,

@@ -129,7 +129,12 @@ impl Run {
         }
         let Some(end) = &self.end else { return warnings };
         match end.stopped_by {
-            StoppedBy::InputEnd => {}
+            // Asked for.
+            StoppedBy::InputEnd | StoppedBy::Duration => {}
+            StoppedBy::MaxFailures => warnings.push(format!(
+                "run {name} was stopped by --max-failures, with {} rows read but unsent",
+                end.unsent
+            )),
             StoppedBy::Signal => {
                 warnings
                     .push(format!("run {name} was interrupted, with {} rows read but unsent", end.unsent));

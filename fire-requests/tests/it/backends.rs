@@ -285,7 +285,11 @@ fn what_a_backend_cannot_send_is_refused() {
             "{\"prompt\":\"a\"}",
             "stdin:1: no `max_tokens`, which this API must be told",
         ),
-        (&["--backend", "sglang"], "{\"messages\":[]}", "give --backend openai-chat"),
+        (
+            &["--backend", "sglang"],
+            "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}",
+            "give --backend openai-chat",
+        ),
         (
             &["--backend", "tgi", "--ignore-eos"],
             "{\"prompt\":\"a\"}",
