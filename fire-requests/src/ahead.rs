@@ -1,6 +1,8 @@
 //! How many connections are opened before anybody needs them.
 
-use crate::Args;
+use std::num::NonZeroU32;
+
+use crate::load::Load;
 
 /// Most that are opened before the run.
 const MOST: usize = 1 << 14;
@@ -18,14 +20,11 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// For these flags and so many threads: one for each request that will be in flight at once, as far as that is
+    /// For this cap and load and so many threads: one for each request that will be in flight at once, as far as that is
     /// known, and those that a schedule wants within half a second.
-    pub(crate) fn new(args: &Args, threads: usize) -> Self {
-        let cap = args.max_concurrency.map_or(MOST, |cap| cap.get() as usize).min(MOST);
-        let rate = args.ramp_up_end_rps.unwrap_or(args.request_rate).get();
-        if rate.is_infinite() {
-            return Self { at_first: cap, spare: 0 };
-        }
+    pub(crate) fn new(cap: Option<NonZeroU32>, load: &Load, threads: usize) -> Self {
+        let cap = cap.map_or(MOST, |cap| cap.get() as usize).min(MOST);
+        let Some(rate) = load.peak() else { return Self { at_first: cap, spare: 0 } };
         let within = |seconds: f64| (rate * seconds).ceil().min(MOST_SCHEDULED) as usize;
         Self { at_first: within(0.5).min(cap), spare: within(0.005).div_ceil(threads).min(cap) }
     }
@@ -36,6 +35,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::Args;
 
     #[test]
     fn as_many_as_will_be_needed() {
@@ -49,7 +49,11 @@ mod tests {
             ("--ramp-up-strategy linear --ramp-up-start-rps 1 --ramp-up-end-rps 100", 50, 1),
         ] {
             let args = Args::try_parse_from(["x"].into_iter().chain(flags.split_whitespace())).unwrap();
-            assert_eq!(Ahead::new(&args, 2), Ahead { at_first, spare }, "{flags}");
+            assert_eq!(
+                Ahead::new(args.max_concurrency, &Load::new(&args).unwrap(), 2),
+                Ahead { at_first, spare },
+                "{flags}"
+            );
         }
     }
 }

@@ -8,6 +8,7 @@ use std::{
 
 use clap::{Parser, builder::PossibleValuesParser, builder::TypedValueParser};
 use http::header::{HeaderName, HeaderValue};
+use jiff::Timestamp;
 use records::Rate;
 
 use crate::{
@@ -15,6 +16,7 @@ use crate::{
     like::Like,
     load::Strategy,
     sampling::Sampling,
+    shard::Shard,
 };
 
 const EXAMPLES: &str = "\
@@ -121,6 +123,21 @@ pub struct Args {
     /// Requests per second at the last request
     #[arg(long, value_name = "RATE", allow_negative_numbers = true, requires = "ramp_up_strategy")]
     pub ramp_up_end_rps: Option<Rate>,
+    /// Follow the rate in this file over time, in place of --request-rate. Lines: `SECONDS RATE`, `SECONDS FROM TO` (evenly
+    /// from one rate to the other) or `SECONDS sine MEAN AMPLITUDE PERIOD`; `#` begins a comment. After the last line
+    /// nothing more is sent
+    #[arg(long, value_name = "FILE", group = "pace", conflicts_with = "like")]
+    pub schedule: Option<PathBuf>,
+    /// Multiply each row's `at_us` by this: 0.5 replays a trace in half its time
+    #[arg(long, value_name = "FACTOR", value_parser = some_factor)]
+    pub time_scale: Option<f64>,
+    /// Send every N-th row only, from the I-th on: N machines fire one dataset together, at the times of one. Each reads
+    /// all rows; --max-concurrency is each one's own
+    #[arg(long, value_name = "I/N", requires = "start_at")]
+    pub shard: Option<Shard>,
+    /// Begin at this instant (RFC 3339, or seconds since 1970): time 0 of the schedule on every machine
+    #[arg(long, value_name = "TIME", value_parser = instant)]
+    pub start_at: Option<Timestamp>,
     /// Most requests in flight at once. Default: no limit
     #[arg(long, value_name = "N")]
     pub max_concurrency: Option<NonZeroU32>,
@@ -190,6 +207,17 @@ pub struct Args {
     /// No progress line and no closing line
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+fn some_factor(text: &str) -> Result<f64, String> {
+    let factor: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
+    if factor > 0.0 && factor.is_finite() { Ok(factor) } else { Err("must be above 0".to_owned()) }
+}
+
+fn instant(text: &str) -> Result<Timestamp, String> {
+    let of_seconds = |seconds: f64| Timestamp::from_microsecond((seconds * 1e6).round() as i64).ok();
+    let time = text.parse::<f64>().ok().map_or_else(|| text.parse().ok(), of_seconds);
+    time.ok_or_else(|| "expected a time like 2026-12-01T12:00:00Z, or seconds since 1970".to_owned())
 }
 
 fn pair(text: &str) -> Result<(&str, &str), String> {

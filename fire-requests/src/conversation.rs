@@ -73,7 +73,15 @@ pub(crate) fn chained(rows: Vec<Row>) -> Result<Vec<Row>, (u64, String)> {
         Ok(session) => joined(sessions.swap_remove(&session).unwrap_or_default()),
         Err(row) => Ok(row),
     };
-    order.into_iter().map(whole).collect()
+    let mut rows: Vec<Row> = order.into_iter().map(whole).collect::<Result<_, _>>()?;
+    // The first stood where it stood; what follows it is counted anew, as later turns are sent by no schedule.
+    let before = rows.first().map_or(0, |first| {
+        first.number.min(first.later.iter().map(|row| row.number).min().unwrap_or(u64::MAX))
+    });
+    for (row, number) in rows.iter_mut().zip(before..) {
+        row.number = number;
+    }
+    Ok(rows)
 }
 
 fn joined(mut turns: Vec<Row>) -> Result<Row, (u64, String)> {

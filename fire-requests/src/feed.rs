@@ -48,6 +48,10 @@ pub(crate) struct Row {
     pub(crate) request_id: Option<HeaderValue>,
     /// The request's body.
     pub(crate) body: Bytes,
+    /// Its number among those that are sent by the schedule, counted from 0: rows, and first turns of conversations.
+    pub(crate) number: u64,
+    /// Whether it has its answer already, from a run before.
+    pub(crate) done: bool,
     /// The server that it goes to, by its number.
     pub(crate) site: usize,
     /// Its place in a conversation.
@@ -127,7 +131,7 @@ impl Feed {
         let rows =
             || self.ahead.iter().filter_map(|item| if let Item::Row(row) = item { Some(row) } else { None });
         Extent {
-            count: rows().filter(|row| row.at.is_none()).count(),
+            count: rows().filter(|row| row.at.is_none() && !row.done).count(),
             numpy_words: rows().next().map_or(0, |row| row.numpy_words),
         }
     }
@@ -140,19 +144,33 @@ impl Feed {
     }
 }
 
+/// What becomes of rows besides their bodies.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    /// The ids of those that have an answer already, when a run is resumed.
+    pub(crate) resumed: Option<HashSet<String>>,
+    /// `--time-scale`.
+    pub(crate) time_scale: Option<f64>,
+}
+
 /// Starts reading `lines`; ids are sent after `id_prefix`, if there is one. The thread ends with its input, or when
 /// the feed is closed.
-pub(crate) fn start(
-    lines: Lines,
-    template: Arc<Template>,
-    id_prefix: Option<String>,
-    resumed: Option<HashSet<String>>,
-) -> Feed {
+pub(crate) fn start(lines: Lines, template: Arc<Template>, id_prefix: Option<String>, plan: Plan) -> Feed {
     let (sender, items) = mpsc::channel(AHEAD);
     thread::spawn(move || {
+        let Plan { resumed, time_scale } = plan;
         let ids = Ids { resumed, seen: HashSet::new(), warned: false };
-        let mut reader =
-            Reader { lines, template, id_prefix, ids, count: 0, last_at: None, hash: Sha256::new() };
+        let mut reader = Reader {
+            lines,
+            template,
+            id_prefix,
+            ids,
+            time_scale,
+            words: None,
+            count: 0,
+            last_at: None,
+            hash: Sha256::new(),
+        };
         // The turns of a conversation may stand anywhere: from the first on, all rows are read before one is handed on.
         let mut held = Vec::new();
         let last = loop {
@@ -220,6 +238,9 @@ impl Ids {
 struct Reader {
     lines: Lines,
     ids: Ids,
+    time_scale: Option<f64>,
+    /// What the first row says of `numpy_words`.
+    words: Option<Option<u64>>,
     template: Arc<Template>,
     id_prefix: Option<String>,
     count: u64,
@@ -237,11 +258,7 @@ impl Reader {
                 Ok(None) => continue,
                 Err(problem) => return Err(self.lines.error(number, problem)),
             };
-            match self.row(prompt, number) {
-                Ok(Some(row)) => return Ok(Some(row)),
-                Ok(None) => {}
-                Err(problem) => return Err(self.lines.error(number, problem)),
-            }
+            return self.row(prompt, number).map(Some).map_err(|problem| self.lines.error(number, problem));
         }
     }
 
@@ -259,14 +276,19 @@ impl Reader {
         conversation::chained(rows).map_err(|(line, problem)| self.lines.error(line, problem))
     }
 
-    /// The row, unless it has its answer already.
-    fn row(&mut self, mut prompt: Prompt, line: u64) -> std::result::Result<Option<Row>, String> {
+    fn row(&mut self, mut prompt: Prompt, line: u64) -> std::result::Result<Row, String> {
         let id = prompt.id.take().unwrap_or_else(|| self.count.to_string());
         self.count += 1;
         if let Some(words) = prompt.numpy_words.filter(|words| *words > MOST_WORDS) {
             return Err(format!("`numpy_words` is {words}; no dataset draws more than {MOST_WORDS}"));
         }
         refuse_empty(&prompt)?;
+        if *self.words.get_or_insert(prompt.numpy_words) != prompt.numpy_words {
+            return Err(
+                "`numpy_words` is not that of the first row; rows of several datasets have no common seed"
+                    .to_owned(),
+            );
+        }
         self.ids.add(&id, line)?;
         self.hash.update(hashed(&id, &prompt)?);
         if self.ids.resumed.is_some() && prompt.session.is_some() {
@@ -274,10 +296,10 @@ impl Reader {
                 "`session`: a conversation cannot be resumed in its middle; leave --resume out".to_owned()
             );
         }
-        if self.ids.is_done(&id) {
-            return Ok(None);
-        }
-        Ok(Some(Row {
+        let done = self.ids.is_done(&id);
+        Ok(Row {
+            number: self.count - 1,
+            done,
             request_id: self.request_id(&id)?,
             id,
             workload: prompt.workload.take(),
@@ -289,7 +311,7 @@ impl Reader {
             turn: Turn::of(&prompt, line),
             later: Vec::new(),
             body: self.template.body(prompt)?.into(),
-        }))
+        })
     }
 
     fn request_id(&self, id: &str) -> std::result::Result<Option<HeaderValue>, String> {
@@ -299,11 +321,15 @@ impl Reader {
     }
 
     fn at(&mut self, prompt: &Prompt) -> std::result::Result<Option<Duration>, String> {
-        let Some(at) = prompt.at_us else { return Ok(None) };
+        let Some(at) = prompt.at_us else {
+            let missing =
+                self.time_scale.map(|_| "no `at_us`, which --time-scale multiplies; add it".to_owned());
+            return missing.map_or(Ok(None), Err);
+        };
         if self.last_at.replace(at.us()).is_some_and(|last| last > at.us()) {
             return Err("`at_us` lies before that of an earlier row; sort the rows by it".to_owned());
         }
-        let at = Duration::try_from_secs_f64(at.secs());
+        let at = Duration::try_from_secs_f64(at.secs() * self.time_scale.unwrap_or(1.0));
         at.map(Some).map_err(|_| "`at_us` must be 0 or more microseconds".to_owned())
     }
 }
@@ -346,8 +372,13 @@ mod tests {
     fn read(text: &'static str) -> (Vec<Row>, std::result::Result<String, String>) {
         let args = Args::try_parse_from(["x"]).unwrap();
         let template = Template::new(&args, "m", serde_json::Map::new());
-        let mut items =
-            start(Lines::new("rows.jsonl", Box::new(text.as_bytes())), template.into(), None, None).items;
+        let mut items = start(
+            Lines::new("rows.jsonl", Box::new(text.as_bytes())),
+            template.into(),
+            None,
+            Plan::default(),
+        )
+        .items;
         let mut rows = Vec::new();
         loop {
             match items.blocking_recv().unwrap() {

@@ -16,8 +16,9 @@ use crate::{
     feed::{Feed, Item, Row},
     gate::{Gate, Leave, punctual},
     health::Health,
-    pacer::Pacer,
+    pacer::{Due, Pacer},
     progress::{self, Counters},
+    shard::Shard,
     sink::Rows,
     stop::Stop,
     warmup::Share,
@@ -41,6 +42,8 @@ pub(crate) struct Run {
     pub(crate) workers: Workers,
     /// Connections that each thread keeps ready for requests that come by a schedule.
     pub(crate) spare: usize,
+    /// The part of the rows that is sent.
+    pub(crate) shard: Option<Shard>,
     /// `--request-timeout`.
     pub(crate) timeout: Option<Duration>,
     /// Whether there is a `--max-concurrency`.
@@ -117,10 +120,20 @@ impl Run {
     ) -> Sent {
         let mut sent = loop {
             match self.stop.unless_draining(feed.next()).await.flatten() {
+                Some(Item::Row(row)) if row.done => {}
                 Some(Item::Row(mut row)) => {
-                    row.site = self.counters.row_read() as usize % self.shape.sites.len();
+                    let due = row.at.map_or_else(|| pacer.next_due(), Due::At);
+                    if self.shard.is_some_and(|shard| !shard.has(row.number)) {
+                        continue;
+                    }
+                    self.counters.row_read();
+                    row.site = row.number as usize % self.shape.sites.len();
                     let request = self.shape.request(&row);
-                    let due = row.at.or_else(|| pacer.next_due()).map(|due| self.start + due.min(FAR));
+                    let due = match due {
+                        Due::InTurn => None,
+                        Due::At(time) => Some(self.start + time.min(FAR)),
+                        Due::Never => break Sent { unsent: 1, ..Sent::by(StoppedBy::ScheduleEnd) },
+                    };
                     let Some(turn) = self.stop.unless_draining(gate.turn(due)).await else {
                         break Sent { unsent: 1, ..self.stopped() };
                     };

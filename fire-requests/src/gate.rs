@@ -20,8 +20,6 @@ pub(crate) struct Gate {
     blocked_until: Option<Instant>,
     /// Requests without a schedule that have passed one after the other, none waiting for the cap.
     streak: u32,
-    /// How many have passed.
-    passed: u64,
 }
 
 /// Leave to send one request.
@@ -36,14 +34,12 @@ pub(crate) struct Leave {
     pub(crate) permit: Option<OwnedSemaphorePermit>,
     /// That its thread is busy with it.
     pub(crate) busy: Option<Busy>,
-    /// Its number, counted from 0.
-    pub(crate) index: u64,
 }
 
 impl Gate {
     /// Nobody has passed yet.
     pub(crate) fn new(cap: Option<Arc<Semaphore>>) -> Self {
-        Self { cap, blocked_until: None, streak: 0, passed: 0 }
+        Self { cap, blocked_until: None, streak: 0 }
     }
 
     /// Waits until `due`, then for the cap.
@@ -55,9 +51,7 @@ impl Gate {
         let permit = self.pass().await;
         let scheduled = due.unwrap_or_else(Instant::now);
         let ready = self.blocked_until.map_or(scheduled, |free| free.max(scheduled));
-        let index = self.passed;
-        self.passed += 1;
-        Leave { scheduled, by_schedule: due.is_some(), ready, permit, busy: None, index }
+        Leave { scheduled, by_schedule: due.is_some(), ready, permit, busy: None }
     }
 
     /// Lets the server come to reading what was sent. A burst written faster than any server reads it would count, as

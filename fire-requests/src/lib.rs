@@ -39,7 +39,9 @@ mod reception;
 mod report;
 mod resume;
 mod sampling;
+mod schedule;
 mod setup;
+mod shard;
 mod shot;
 mod sink;
 mod sse;
@@ -52,8 +54,14 @@ mod verdict;
 mod warmup;
 mod worker;
 
-use std::{num::NonZeroU64, path::Path, sync::Arc, time::Instant};
+use std::{
+    num::NonZeroU64,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
+use jiff::Timestamp;
 use records::{Error, Exit, Input, Output, Result, RunStart, StoppedBy};
 use tokio::{
     runtime::{Builder, Runtime},
@@ -64,11 +72,12 @@ pub use args::Args;
 pub use like::Like;
 pub use load::Strategy;
 pub use sampling::{ExtraBody, Sampling};
+pub use shard::Shard;
 
 use crate::{
     ahead::Ahead,
     body::Template,
-    feed::Feed,
+    feed::{Feed, Plan},
     fire::Run,
     gate::Gate,
     health::Health,
@@ -92,11 +101,11 @@ pub fn run(args: &Args) -> Result<Exit> {
     descriptors::raise_limit();
     let setup = Setup::new(args)?;
     let template = Arc::new(Template::new(args, &setup.model, overlay));
-    let mut start = setup.run_start(args, template.overlay());
+    let mut start = setup.run_start(args, arrivals.load(), template.overlay());
     let earlier = args.resume.as_deref().map(|path| resumed(path, &mut start)).transpose()?;
     let output = output(args)?;
-    let done = earlier.map(|earlier| earlier.done);
-    let feed = feed::start(lines, Arc::clone(&template), start.request_id_prefix.clone(), done);
+    let plan = Plan { resumed: earlier.map(|earlier| earlier.done), time_scale: args.time_scale };
+    let feed = feed::start(lines, Arc::clone(&template), start.request_id_prefix.clone(), plan);
     let runtime = current_thread_runtime()?;
     let stop = Arc::new(Stop::new());
     let exit = runtime.block_on(fire(args, setup, template, start, output, feed, arrivals, &stop));
@@ -149,6 +158,7 @@ async fn fire(
     let signals = Signals::catch().map_err(|error| Error::usage(format!("cannot catch signals: {error}")))?;
     tokio::spawn(signals.obey(Arc::clone(stop), args.grace));
     let cap = args.max_concurrency.map(|cap| Arc::new(Semaphore::new(cap.get() as usize)));
+    let connections = Ahead::new(args.max_concurrency, arrivals.load(), setup::threads(args));
     let pacer = if arrivals.need_count() {
         arrivals.plan(stop.unless_draining(feed.read_all()).await.unwrap_or_default())
     } else {
@@ -164,19 +174,20 @@ async fn fire(
         }
         None => Vec::new(),
     };
-    let connections = Ahead::new(args, workers.count());
     let ahead = stop.unless_draining(feed.gather(connections.at_first)).await.unwrap_or_default();
     descriptors::check(ahead)?;
     stop.unless_draining(workers.open_ahead(ahead)).await;
 
+    let started_at = begin(args.start_at, stop).await?;
     let baseline = health.begin();
     let run = Arc::new(Run {
         name: run_start.run.clone(),
-        start: baseline.wall,
+        start: started_at.1,
         template,
         shape,
         workers,
         spare: connections.spare,
+        shard: args.shard,
         timeout: args.request_timeout,
         capped: args.max_concurrency.is_some(),
         think_time: args.think_time,
@@ -186,7 +197,7 @@ async fn fire(
         counters: Counters::default(),
         health,
     });
-    output.record(&RunStart { started_at: setup::now(), ..run_start })?;
+    output.record(&RunStart { started_at: format!("{:.6}", started_at.0), ..run_start })?;
     output.flush()?;
     let (rows, written) = sink::start(output, Arc::clone(stop));
     for row in warmup::warmup_rows(warmups, &run) {
@@ -208,6 +219,19 @@ async fn fire(
     report::close(&run, &end, &tally, args.quiet);
     let good = tally.ok > 0 && end.stopped_by != StoppedBy::MaxFailures;
     sent.error.map_or(Ok(if good { Exit::Done } else { Exit::No }), Err)
+}
+
+/// Waits for `--start-at`; returns the wall clock's instant of the run's start, and its own clock's.
+async fn begin(start_at: Option<Timestamp>, stop: &Stop) -> Result<(Timestamp, Instant)> {
+    let now = (Timestamp::now(), Instant::now());
+    let Some(time) = start_at else { return Ok(now) };
+    let late = |_| {
+        Error::usage(format!("--start-at {time} is past; all that comes before it has taken until {}", now.0))
+    };
+    let left = Duration::try_from(time.duration_since(now.0)).map_err(late)?;
+    let start = now.1 + left;
+    stop.unless_draining(tokio::time::sleep_until(start.into())).await;
+    Ok((time, start))
 }
 
 async fn drain_after(time: Instant, stop: Arc<Stop>) {

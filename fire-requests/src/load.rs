@@ -3,10 +3,10 @@
 use clap::ValueEnum;
 use records::{Error, Rate, Result};
 
-use crate::Args;
+use crate::{Args, schedule::Schedule};
 
 /// The rate of an open loop.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) enum Load {
     /// No schedule.
     Unlimited,
@@ -14,6 +14,8 @@ pub(crate) enum Load {
     Constant(f64),
     /// Rising from the first request to the last.
     Ramp(Ramp),
+    /// Changing with time.
+    Schedule(Schedule),
 }
 
 /// A rate that rises with each request, not with time.
@@ -46,6 +48,9 @@ impl Strategy {
 impl Load {
     /// The one that the flags ask for.
     pub(crate) fn new(args: &Args) -> Result<Self> {
+        if let Some(path) = &args.schedule {
+            return Schedule::read(path).map(Self::Schedule);
+        }
         match (args.ramp_up_strategy, args.ramp_up_start_rps, args.ramp_up_end_rps) {
             (Some(strategy), Some(start), Some(end)) => Ramp::new(strategy, start, end).map(Self::Ramp),
             _ if args.request_rate.get().is_infinite() => Ok(Self::Unlimited),
@@ -57,8 +62,25 @@ impl Load {
     pub(crate) fn rate(&self, index: usize, count: usize) -> f64 {
         match self {
             Self::Unlimited => f64::INFINITY,
+            // Its gaps are those of a process of rate 1, until they are placed in time.
+            Self::Schedule(_) => 1.0,
             Self::Constant(rate) => *rate,
             Self::Ramp(ramp) => ramp.rate(index, count),
+        }
+    }
+
+    /// The rate over time on one line, if it changes with it.
+    pub(crate) fn line(&self) -> Option<String> {
+        if let Self::Schedule(schedule) = self { Some(schedule.line()) } else { None }
+    }
+
+    /// The highest rate; none without a schedule.
+    pub(crate) fn peak(&self) -> Option<f64> {
+        match self {
+            Self::Unlimited => None,
+            Self::Schedule(schedule) => Some(schedule.peak()),
+            Self::Constant(rate) => Some(*rate),
+            Self::Ramp(ramp) => Some(ramp.end),
         }
     }
 
@@ -66,6 +88,7 @@ impl Load {
     pub(crate) fn range(&self) -> Option<[f64; 2]> {
         match self {
             Self::Unlimited => None,
+            Self::Schedule(_) => Some([1.0; 2]),
             Self::Constant(rate) => Some([*rate; 2]),
             Self::Ramp(ramp) => Some([ramp.start, ramp.end]),
         }

@@ -8,7 +8,7 @@ use rand_pcg::Pcg64;
 use records::{Error, Result};
 use rng::numpy::Legacy;
 
-use crate::{Args, Like, feed::Extent, load::Load};
+use crate::{Args, Like, feed::Extent, load::Load, schedule::Schedule};
 
 /// The arrival process of an open loop.
 ///
@@ -39,8 +39,10 @@ pub(crate) enum Pacer {
         arrivals: Arrivals,
         /// Requests a second.
         rate: f64,
-        /// Seconds from the run's start to the last.
+        /// Seconds from the run's start to the last; of a process of rate 1, where a schedule places them.
         due: f64,
+        /// The rate over time, if it changes.
+        schedule: Option<Schedule>,
     },
     /// Drawn beforehand, in seconds since the run's start.
     Planned(vec::IntoIter<f64>),
@@ -63,10 +65,15 @@ impl Arrivals {
         Ok(Self { load, shape, source })
     }
 
+    /// The rate of arrivals.
+    pub(crate) fn load(&self) -> &Load {
+        &self.load
+    }
+
     /// Whether the number of requests must be known before the first is sent.
     pub(crate) fn need_count(&self) -> bool {
         match self.load {
-            Load::Unlimited => false,
+            Load::Unlimited | Load::Schedule(_) => false,
             Load::Constant(_) => matches!(self.source, Source::Numpy(_)),
             Load::Ramp(_) => true,
         }
@@ -74,8 +81,11 @@ impl Arrivals {
 
     /// The times of any number of requests.
     pub(crate) fn stream(self) -> Pacer {
-        match self.load {
-            Load::Constant(rate) => Pacer::Streaming { arrivals: self, rate, due: 0.0 },
+        match self.load.clone() {
+            Load::Constant(rate) => Pacer::Streaming { arrivals: self, rate, due: 0.0, schedule: None },
+            Load::Schedule(schedule) => {
+                Pacer::Streaming { arrivals: self, rate: 1.0, due: 0.0, schedule: Some(schedule) }
+            }
             _ => Pacer::Unpaced,
         }
     }
@@ -93,7 +103,7 @@ impl Arrivals {
                 due
             })
             .collect();
-        if let (Load::Constant(rate), Source::Numpy(_)) = (self.load, &self.source) {
+        if let (&Load::Constant(rate), Source::Numpy(_)) = (&self.load, &self.source) {
             stretch(&mut times, count as f64 / rate);
         }
         Pacer::Planned(times.into_iter())
@@ -146,18 +156,33 @@ fn stretch(times: &mut [f64], end: f64) {
     }
 }
 
+/// When a request is due.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Due {
+    /// When its turn comes.
+    InTurn,
+    /// At this time of the run.
+    At(Duration),
+    /// Never: the schedule is over.
+    Never,
+}
+
 impl Pacer {
-    /// When the next request is due, since the run's start; `None`: when its turn comes.
-    pub(crate) fn next_due(&mut self) -> Option<Duration> {
-        self.next_secs().map(|due| Duration::try_from_secs_f64(due).unwrap_or(Duration::MAX))
+    /// When the next request is due.
+    pub(crate) fn next_due(&mut self) -> Due {
+        if let Self::Unpaced = self {
+            return Due::InTurn;
+        }
+        let at = |seconds| Due::At(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
+        self.next_secs().map_or(Due::Never, at)
     }
 
     fn next_secs(&mut self) -> Option<f64> {
         match self {
             Self::Unpaced => None,
-            Self::Streaming { arrivals, rate, due } => {
+            Self::Streaming { arrivals, rate, due, schedule } => {
                 *due += arrivals.gap(*rate);
-                Some(*due)
+                schedule.as_ref().map_or(Some(*due), |schedule| schedule.time_of(*due))
             }
             Self::Planned(times) => times.next(),
         }
@@ -182,7 +207,12 @@ mod tests {
         } else {
             arrivals.stream()
         };
-        std::iter::from_fn(|| pacer.next_secs()).take(count).collect()
+        seconds(&mut pacer).take(count).collect()
+    }
+
+    /// The times of a pacer, before they are rounded to nanoseconds.
+    fn seconds(pacer: &mut Pacer) -> impl Iterator<Item = f64> {
+        std::iter::from_fn(|| pacer.next_secs())
     }
 
     /// Made by arrivals.py with NumPy.
@@ -221,7 +251,7 @@ mod tests {
         let mut pacer = arrivals("--like vllm-0.33 --request-rate 2 --seed 3")
             .unwrap()
             .plan(Extent { count: 3, numpy_words: 6 });
-        let times: Vec<f64> = std::iter::from_fn(|| pacer.next_secs()).collect();
+        let times: Vec<f64> = seconds(&mut pacer).collect();
         assert_eq!(times, [0.205_642_419_980_619_2, 0.848_254_809_680_702_9, 1.5]);
     }
 
@@ -262,6 +292,23 @@ mod tests {
         let times = times("--request-rate 200 --burstiness inf", 1000);
         assert!((times[999] - times[0] - 999.0 / 200.0).abs() < 1e-6);
         assert!((times[0] - 0.005).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_schedule_places_the_same_arrivals_in_time() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().to_str().unwrap();
+        std::fs::write(path, "# as --request-rate 50\n1000 50 # for long\n").unwrap();
+        let constant = times("--request-rate 50 --seed 5", 1000);
+        for (one, other) in times(&format!("--schedule {path} --seed 5"), 1000).iter().zip(&constant) {
+            assert!((one - other).abs() < 1e-9, "{one} for {other}");
+        }
+        std::fs::write(path, "100 10\n100 0\n100 30\n").unwrap();
+        let times = times(&format!("--schedule {path} --seed 3"), 10_000);
+        let within = |from: f64, to: f64| times.iter().filter(|&&time| (from..to).contains(&time)).count();
+        assert_eq!(within(100.0, 200.0), 0);
+        assert!(within(0.0, 100.0).abs_diff(1000) < 120 && within(200.0, 300.0).abs_diff(3000) < 220);
+        assert_eq!(within(0.0, 300.0), times.len());
     }
 
     #[test]

@@ -21,9 +21,9 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// A row was read. Returns how many were before it.
-    pub(crate) fn row_read(&self) -> u64 {
-        self.read.fetch_add(1, Relaxed)
+    /// A row was read.
+    pub(crate) fn row_read(&self) {
+        self.read.fetch_add(1, Relaxed);
     }
 
     /// No more rows will come.

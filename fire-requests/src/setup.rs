@@ -9,8 +9,10 @@ use serde_json::{Map, Value};
 use crate::{
     Args, Like,
     exchange::{Client, Shape, Site},
+    load::Load,
     models::{self, Server},
     pool::Pool,
+    shard::Shard,
     target::Target,
     tls,
 };
@@ -61,9 +63,10 @@ impl Setup {
     }
 
     /// The run's first record, but for the time it starts.
-    pub(crate) fn run_start(&self, args: &Args, body: &Map<String, Value>) -> RunStart {
+    pub(crate) fn run_start(&self, args: &Args, load: &Load, body: &Map<String, Value>) -> RunStart {
+        let part = args.shard.map(Shard::suffix).unwrap_or_default();
         RunStart {
-            run: args.run.clone().unwrap_or_else(run_name),
+            run: args.run.clone().unwrap_or_else(run_name) + &part,
             started_at: String::new(),
             tool: concat!("fire-requests ", env!("CARGO_PKG_VERSION")).to_owned(),
             base_url: self.base_urls[0].clone(),
@@ -81,6 +84,12 @@ impl Setup {
             max_concurrency: args.max_concurrency.map(|cap| cap.get().into()),
             seed: Some(args.seed),
             ignore_eos: args.sampling.ignore_eos,
+            schedule: load.line(),
+            time_scale: args.time_scale,
+            shard: args.shard.map(|shard| shard.to_string()),
+            think_time: Some(args.think_time.as_secs_f64()).filter(|&secs| secs > 0.0),
+            warmup_requests: Some(args.warmup_requests).filter(|&count| count > 0),
+            warmup_duration: Some(args.warmup_duration.as_secs_f64()).filter(|&secs| secs > 0.0),
             duration: args.duration.map(|duration| duration.as_secs_f64()),
             resumed: None,
             num_warmups: args.num_warmups.into(),
@@ -118,11 +127,6 @@ pub(crate) fn threads(args: &Args) -> usize {
     const ENOUGH: usize = 8;
     let cores = available_parallelism().map_or(1, NonZeroUsize::get);
     args.threads.map_or(cores.min(ENOUGH), NonZeroUsize::get)
-}
-
-/// The wall-clock time, to the microsecond.
-pub(crate) fn now() -> String {
-    format!("{:.6}", Timestamp::now())
 }
 
 /// Unique on a machine: the second it was made in, and the process.

@@ -43,7 +43,7 @@ impl Run {
                 let (client, site) = (Arc::clone(&client), row.site);
                 tokio::spawn(async move { client.finish(rest, site).await });
             }
-            let (site, turn) = (row.site, row.turn.clone());
+            let (site, number, turn) = (row.site, row.number, row.turn.clone());
             let reply = goes_on.then(|| shot.reply()).flatten();
             self.write(shot, row, &leave, &rows);
             let Some(next) = later.next() else { return };
@@ -52,7 +52,7 @@ impl Run {
             };
             history.add(&said, &reply);
             let unsent = 1 + later.len() as u64;
-            match self.next_turn(Row { site, ..next }, &history, leave).await {
+            match self.next_turn(Row { site, number, ..next }, &history, leave).await {
                 Some(turn) => (row, request, leave) = turn,
                 None => return self.counters.left_unsent(unsent),
             }
@@ -81,7 +81,7 @@ impl Run {
             self.health.behind_schedule(sent.saturating_duration_since(leave.scheduled));
         }
         let (ok, at) = (shot.is_ok(), shot.ended - self.start);
-        let phase = self.warmup.phase(leave.index, leave.scheduled - self.start);
+        let phase = self.warmup.phase(row.number, leave.scheduled - self.start);
         let timing = shot.timing(&self.name, row, phase, self.start, leave.scheduled);
         if let Some(latency) = timing.e2e_us.filter(|_| ok) {
             self.health.took(latency);

@@ -73,11 +73,6 @@ impl Workers {
         self.workers[0].client.shape.sites.len()
     }
 
-    /// How many there are.
-    pub(crate) fn count(&self) -> usize {
-        self.workers.len()
-    }
-
     /// Opens connections until each thread has its part of `count`.
     pub(crate) async fn open_ahead(&self, count: usize) {
         let (each, more) = (count / self.workers.len(), count % self.workers.len());

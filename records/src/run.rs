@@ -66,6 +66,24 @@ pub struct RunStart {
     /// Whether the server was told to generate past the end-of-sequence token.
     #[serde(default)]
     pub ignore_eos: bool,
+    /// The rate over time: pieces `SECONDS RATE`, `SECONDS FROM TO` or `SECONDS sine MEAN AMPLITUDE PERIOD`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<String>,
+    /// What the rows' `at_us` were multiplied by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_scale: Option<f64>,
+    /// The part of the rows that was sent, `I/N`: others were sent by other machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<String>,
+    /// Seconds between an answer and the next turn of its conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think_time: Option<f64>,
+    /// The first so many rows are warm-ups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup_requests: Option<u64>,
+    /// What was scheduled within the first so many seconds is a warm-up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup_duration: Option<f64>,
     /// Seconds after which nothing more was sent; null: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<f64>,
@@ -100,6 +118,8 @@ pub enum StoppedBy {
     BadInput,
     /// `--duration` was over.
     Duration,
+    /// `--schedule` was over.
+    ScheduleEnd,
     /// So many requests failed as `--max-failures` allows.
     MaxFailures,
 }

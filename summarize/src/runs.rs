@@ -130,7 +130,7 @@ impl Run {
         let Some(end) = &self.end else { return warnings };
         match end.stopped_by {
             // Asked for.
-            StoppedBy::InputEnd | StoppedBy::Duration => {}
+            StoppedBy::InputEnd | StoppedBy::Duration | StoppedBy::ScheduleEnd => {}
             StoppedBy::MaxFailures => warnings.push(format!(
                 "run {name} was stopped by --max-failures, with {} rows read but unsent",
                 end.unsent

@@ -88,7 +88,7 @@ fn rows_that_vllm_could_not_send_are_refused() {
         (&["--like", "vllm-0.33"] as &[&str], r#"{"prompt":"a"}"#, "stdin:1: no `max_tokens`"),
         (
             &["--like", "vllm-0.11", "--backend", "openai-chat"],
-            r#"{"messages":[],"max_tokens":3}"#,
+            r#"{"messages":[{"role":"user","content":"a"}],"max_tokens":3}"#,
             "stdin:1: `messages`: vLLM 0.11 sends one user message",
         ),
     ] {

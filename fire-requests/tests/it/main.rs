@@ -14,6 +14,7 @@ mod limits;
 mod manners;
 mod schedule;
 mod server;
+mod shards;
 mod sites;
 mod tokens;
 mod tool;
