@@ -62,6 +62,10 @@ pub struct Args {
     /// Rows to send; `-` or none: standard input
     pub file: Option<PathBuf>,
 
+    /// Measure this client instead: a null load of some seconds against a server in this process, whose times are known.
+    /// Writes a `calibration` line a case; exits 1 if the client could not keep up
+    #[arg(long, conflicts_with_all = ["file", "base_url", "model", "like", "pace", "max_concurrency", "resume", "duration"])]
+    pub calibrate: bool,
     /// Send what another client would, and when it would; the end of this page has the details
     #[arg(long, value_name = "CLIENT", conflicts_with = "length_field")]
     pub like: Option<Like>,

@@ -42,11 +42,15 @@ impl Counters {
         self.in_flight.fetch_sub(1, Relaxed);
     }
 
-    /// A request ended, this long after the run's start. Returns how many have failed by now.
-    pub(crate) fn ended(&self, ok: bool, output_tokens: u64, at: Duration) -> u64 {
+    /// A request ended, this long after the run's start.
+    pub(crate) fn ended(&self, ok: bool, output_tokens: u64, at: Duration) {
         if ok { &self.ok } else { &self.failed }.fetch_add(1, Relaxed);
         self.output_tokens.fetch_add(output_tokens, Relaxed);
         self.last_end_us.fetch_max(at.as_micros() as u64, Relaxed);
+    }
+
+    /// How many have failed.
+    pub(crate) fn failed(&self) -> u64 {
         self.failed.load(Relaxed)
     }
 

@@ -11,14 +11,23 @@ use records::{AnyRecord, Error, Input, Outcome, Phase, Result, RunStart};
 #[derive(Debug, Default)]
 pub(crate) struct Earlier {
     /// Rows that it has an answer for.
-    pub(crate) done: HashSet<String>,
+    done: HashSet<String>,
     starts: Vec<RunStart>,
     failed: BTreeSet<String>,
 }
 
 impl Earlier {
+    /// The ids in the file of `--resume` that need not be sent; notes in `start` how many.
+    pub(crate) fn of(path: &Path, start: &mut RunStart) -> Result<HashSet<String>> {
+        let earlier = Self::read(path)?;
+        earlier.check(path, start)?;
+        start.resumed = Some(earlier.done.len() as u64);
+        eprintln!("fire-requests: {}", earlier.notice());
+        Ok(earlier.done)
+    }
+
     /// Reads the file of `--resume`; a torn last line is left out.
-    pub(crate) fn read(path: &Path) -> Result<Self> {
+    fn read(path: &Path) -> Result<Self> {
         let mut lines = Input::open(Some(path), "")?;
         let (mut earlier, mut torn) = (Self::default(), Vec::new());
         while let Some((_, record)) = lines.next_record(&mut torn)? {
@@ -41,7 +50,7 @@ impl Earlier {
     }
 
     /// Fails if what was asked for then is not what is asked for now.
-    pub(crate) fn check(&self, path: &Path, now: &RunStart) -> Result<()> {
+    fn check(&self, path: &Path, now: &RunStart) -> Result<()> {
         for then in &self.starts {
             let differs = [
                 ("--backend", then.backend != now.backend),
@@ -62,7 +71,7 @@ impl Earlier {
     }
 
     /// What is told before the rest is sent.
-    pub(crate) fn notice(&self) -> String {
+    fn notice(&self) -> String {
         let again = self.failed.iter().filter(|id| !self.done.contains(*id)).count();
         let failed =
             if again > 0 { format!("; {again} that had failed are sent again") } else { String::new() };

@@ -35,6 +35,10 @@ impl Run {
             let terms = Terms { timeout: self.timeout, keep_text: goes_on, stop: &self.stop };
             let mut shot = Shot::fire(&client, &row, &request, &terms).await;
             self.counters.landed();
+            if !shot.is_ok() && self.max_failures.is_some_and(|most| self.counters.failed() + 1 >= most) {
+                // Before its place is free, which the next request would take.
+                self.stop.drain(StoppedBy::MaxFailures);
+            }
             if !goes_on {
                 // The place is free before anything is written about the request.
                 (leave.busy, leave.permit) = (None, None);
@@ -86,8 +90,8 @@ impl Run {
         if let Some(latency) = timing.e2e_us.filter(|_| ok) {
             self.health.took(latency);
         }
-        let failed = self.counters.ended(ok, timing.output_tokens.unwrap_or(0), at);
-        if self.max_failures.is_some_and(|most| failed >= most) {
+        self.counters.ended(ok, timing.output_tokens.unwrap_or(0), at);
+        if self.max_failures.is_some_and(|most| self.counters.failed() >= most) {
             self.stop.drain(StoppedBy::MaxFailures);
         }
         let _ = rows.send(timing);

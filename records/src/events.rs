@@ -113,6 +113,7 @@ impl<'a> Events<'a> {
     }
 
     /// When each event that carried output was read, µs after the request was sent.
+    #[must_use]
     pub fn output_times(self) -> impl DoubleEndedIterator<Item = Micros> + 'a {
         self.letters
             .bytes()

@@ -15,6 +15,7 @@
 //! The crate holds no clock and does no networking. Besides the types it has what the tools share at their edges:
 //! [`Input`] and [`Output`] (files, `-`, closed pipes), [`Lines`] (positions in errors) and [`Exit`] (exit codes).
 
+mod calibration;
 mod comparison;
 mod error;
 mod events;
@@ -31,6 +32,7 @@ pub mod schema;
 mod summary;
 mod timing;
 
+pub use calibration::Calibration;
 pub use comparison::{Better, Comparison, Direction};
 pub use error::{Error, Result};
 pub use events::{EventKind, Events};

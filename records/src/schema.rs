@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Value, json};
 
-use crate::{Comparison, Prompt, Record, RunEnd, RunStart, Summary, Timing};
+use crate::{Calibration, Comparison, Prompt, Record, RunEnd, RunStart, Summary, Timing};
 
 /// Every kind with its schema (JSON Schema 2020-12).
 #[must_use]
@@ -15,6 +15,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
         (RunEnd::KIND, of::<RunEnd>()),
         (Summary::KIND, of::<Summary>()),
         (Comparison::KIND, of::<Comparison>()),
+        (Calibration::KIND, of::<Calibration>()),
     ]
 }
 

@@ -18,3 +18,4 @@ mod shards;
 mod sites;
 mod tokens;
 mod tool;
+mod trust;
