@@ -73,7 +73,7 @@ pub struct Args {
     /// rows with `prompt`; a flag for which the API has no field is refused
     #[arg(long, default_value = "openai", value_parser = PossibleValuesParser::new(api::names()).map(|name| api::named(&name)))]
     pub backend: &'static dyn Api,
-    /// Where the server listens, or unix:/path/of/socket; a path before /v1 is kept. Repeatable: requests go to the
+    /// Where the server listens, or `unix:/path/of/socket`; a path before /v1 is kept. Repeatable: requests go to the
     /// servers in turn. Default: http://HOST:PORT
     #[arg(long, value_name = "URL")]
     pub base_url: Vec<String>,

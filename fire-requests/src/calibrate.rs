@@ -1,7 +1,7 @@
 //! Measuring the client itself: the same path as any run, against a server of known times.
 
 use std::{
-    fmt::Write as _,
+    fmt::{Display, Write as _},
     io,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
@@ -65,14 +65,14 @@ impl Case {
     }
 
     fn measure(&self, args: &Args) -> Result<Calibration> {
-        let failed = |error: io::Error| bad(format!("cannot serve on loopback: {error}"));
+        let failed = |error: io::Error| bad(format_args!("cannot serve on loopback: {error}"));
         let server = NullServer::start(self.pace).map_err(failed)?;
         let (url, cap) = (format!("http://{}", server.address), self.streams.to_string());
         let threads = args.threads.map(|threads| format!("--threads={threads}"));
         let model = ["--model", "null", "--no-model-check", "--request-id-prefix", ""];
         let flags = ["fire-requests", "--quiet", "--base-url", &url, "--max-concurrency", &cap];
         let flags = flags.into_iter().chain(model).chain(threads.as_deref());
-        let own = Args::try_parse_from(flags).map_err(|error| bad(error.to_string()))?;
+        let own = Args::try_parse_from(flags).map_err(bad)?;
         let (kept, lines) =
             (Kept::default(), Lines::new("calibration", Box::new(io::Cursor::new(self.rows()))));
         let output = Output::new("calibration", Box::new(kept.clone()));
@@ -98,7 +98,7 @@ impl Case {
             }
         }
         if let Some(error) = rows.iter().find_map(|row| row.error.as_ref()) {
-            return Err(bad(format!("a request to the server in this process failed: {error}")));
+            return Err(bad(format_args!("a request to the server in this process failed: {error}")));
         }
         let errors = Errors::of(&rows, truth, start);
         let seconds = end.as_ref().map(|end| end.elapsed_us.secs()).filter(|&secs| secs > 0.0);
@@ -116,7 +116,7 @@ impl Case {
     }
 }
 
-fn bad(problem: String) -> Error {
+fn bad(problem: impl Display) -> Error {
     Error::usage(format!("--calibrate: {problem}"))
 }
 

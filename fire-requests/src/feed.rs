@@ -63,7 +63,7 @@ pub(crate) struct Row {
 /// What the reading thread hands over.
 pub(crate) enum Item {
     /// The next row.
-    Row(Row),
+    Row(Box<Row>),
     /// The input is used up: the hash over all its rows.
     End(String),
     /// The input cannot be used further.
@@ -166,7 +166,7 @@ pub(crate) fn start(lines: Lines, template: Arc<Template>, id_prefix: Option<Str
             id_prefix,
             ids,
             time_scale,
-            words: None,
+            words: Vec::new(),
             count: 0,
             last_at: None,
             hash: Sha256::new(),
@@ -177,13 +177,13 @@ pub(crate) fn start(lines: Lines, template: Arc<Template>, id_prefix: Option<Str
             match reader.next() {
                 Ok(Some(row)) if row.turn.is_some() || !held.is_empty() => held.push(row),
                 Ok(Some(row)) => {
-                    if sender.blocking_send(Item::Row(row)).is_err() {
+                    if sender.blocking_send(Item::Row(row.into())).is_err() {
                         return;
                     }
                 }
                 Ok(None) => match reader.chained(held) {
                     Ok(rows) => {
-                        if rows.into_iter().any(|row| sender.blocking_send(Item::Row(row)).is_err()) {
+                        if rows.into_iter().any(|row| sender.blocking_send(Item::Row(row.into())).is_err()) {
                             return;
                         }
                         break Item::End(hex(&reader.hash.finalize_reset()));
@@ -239,8 +239,8 @@ struct Reader {
     lines: Lines,
     ids: Ids,
     time_scale: Option<f64>,
-    /// What the first row says of `numpy_words`.
-    words: Option<Option<u64>>,
+    /// What the first row says of `numpy_words`; empty before that.
+    words: Vec<Option<u64>>,
     template: Arc<Template>,
     id_prefix: Option<String>,
     count: u64,
@@ -283,7 +283,10 @@ impl Reader {
             return Err(format!("`numpy_words` is {words}; no dataset draws more than {MOST_WORDS}"));
         }
         refuse_empty(&prompt)?;
-        if *self.words.get_or_insert(prompt.numpy_words) != prompt.numpy_words {
+        if self.words.is_empty() {
+            self.words.push(prompt.numpy_words);
+        }
+        if self.words[0] != prompt.numpy_words {
             return Err(
                 "`numpy_words` is not that of the first row; rows of several datasets have no common seed"
                     .to_owned(),
@@ -382,7 +385,7 @@ mod tests {
         let mut rows = Vec::new();
         loop {
             match items.blocking_recv().unwrap() {
-                Item::Row(row) => rows.push(row),
+                Item::Row(row) => rows.push(*row),
                 Item::End(hash) => return (rows, Ok(hash)),
                 Item::Bad(error) => return (rows, Err(error.to_string())),
             }

@@ -97,12 +97,12 @@ impl Run {
         rows: Rows,
     ) -> Result<Sent> {
         let (run, (done, sent)) = (Arc::clone(self), oneshot::channel());
-        let send = move || {
+        let task = move || {
             punctual();
             let _ = done.send(runtime.block_on(run.send_all(feed, pacer, gate, rows)));
         };
         let failed = |why: &dyn std::fmt::Display| Error::usage(format!("cannot start threads: {why}"));
-        thread::Builder::new().name("pacer".to_owned()).spawn(send).map_err(|error| failed(&error))?;
+        thread::Builder::new().name("pacer".to_owned()).spawn(task).map_err(|error| failed(&error))?;
         sent.await.map_err(|error| failed(&error))
     }
 
@@ -121,7 +121,8 @@ impl Run {
         let mut sent = loop {
             match self.stop.unless_draining(feed.next()).await.flatten() {
                 Some(Item::Row(row)) if row.done => {}
-                Some(Item::Row(mut row)) => {
+                Some(Item::Row(row)) => {
+                    let mut row = *row;
                     let due = row.at.map_or_else(|| pacer.next_due(), Due::At);
                     if self.shard.is_some_and(|shard| !shard.has(row.number)) {
                         continue;

@@ -81,8 +81,8 @@ impl Gate {
 /// which nothing else runs.
 async fn until(due: Instant) {
     const COARSE: Duration = Duration::from_millis(2);
-    if due.saturating_duration_since(Instant::now()) > COARSE {
-        sleep_until((due - COARSE).into()).await;
+    if let Some(soon) = due.checked_sub(COARSE).filter(|&soon| soon > Instant::now()) {
+        sleep_until(soon.into()).await;
     }
     if let Some(rest) = due.checked_duration_since(Instant::now()) {
         thread::sleep(rest);

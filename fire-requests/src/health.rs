@@ -173,7 +173,7 @@ impl Probe {
                 }
             }
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

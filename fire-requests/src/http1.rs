@@ -229,9 +229,7 @@ impl State {
             (Self::Extension { size: 0 }, b'\n') => Self::Trailer { empty: true },
             (Self::Extension { size }, b'\n') => Self::Chunk(size),
             (Self::AfterChunk, b'\n') => Self::SIZE,
-            (Self::AfterChunk, b'\r') | (Self::Extension { .. } | Self::Trailer { empty: true }, b'\r') => {
-                self
-            }
+            (Self::AfterChunk | Self::Extension { .. } | Self::Trailer { empty: true }, b'\r') => self,
             (Self::AfterChunk, _) => return bad("a chunk longer than its size, with"),
             (Self::Trailer { empty: true }, b'\n') => Self::End,
             (Self::Trailer { .. }, _) => Self::Trailer { empty: byte == b'\n' },

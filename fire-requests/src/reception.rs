@@ -95,16 +95,13 @@ impl Reception {
             return open.take(bytes, time, self.api, answer);
         }
         let whole = if self.held.is_empty() { Cow::Borrowed(bytes) } else { self.hold(bytes).into() };
-        match Head::parse(&whole).map_err(|problem| Failure::new(Outcome::Protocol, problem))? {
-            Some((head, length)) => {
-                let open = self.open.insert(Open::new(head, self.api, self.stream)?);
-                open.take(&whole[length..], time, self.api, answer)
-            }
-            None => {
-                self.held = whole.into_owned();
-                Ok(Step::More)
-            }
-        }
+        let head = Head::parse(&whole).map_err(|problem| Failure::new(Outcome::Protocol, problem))?;
+        let Some((head, length)) = head else {
+            self.held = whole.into_owned();
+            return Ok(Step::More);
+        };
+        let open = self.open.insert(Open::new(head, self.api, self.stream)?);
+        open.take(&whole[length..], time, self.api, answer)
     }
 
     fn hold(&mut self, bytes: &[u8]) -> Vec<u8> {

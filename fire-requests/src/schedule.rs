@@ -81,7 +81,7 @@ impl Schedule {
     /// On one line, as the run's first record keeps it.
     pub(crate) fn line(&self) -> String {
         let text = |piece: &Piece| match piece.shape {
-            Shape::Line { from, to } if from == to => format!("{} {from}", piece.seconds),
+            Shape::Line { from, to } if from.to_bits() == to.to_bits() => format!("{} {from}", piece.seconds),
             Shape::Line { from, to } => format!("{} {from} {to}", piece.seconds),
             Shape::Sine { mean, amplitude, period } => {
                 format!("{} sine {mean} {amplitude} {period}", piece.seconds)
@@ -114,7 +114,7 @@ impl Piece {
                 // The count only grows with time, so halving finds it; 60 halvings are below a nanosecond.
                 let (mut low, mut high) = (0.0, self.seconds);
                 for _ in 0..60 {
-                    let middle = (low + high) / 2.0;
+                    let middle = f64::midpoint(low, high);
                     if self.count(middle) < count { low = middle } else { high = middle }
                 }
                 high

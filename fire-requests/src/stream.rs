@@ -65,7 +65,7 @@ impl Stamped {
         let before = self.arrival.map(|arrival| arrival.at).max(self.written);
         let longest = before.map_or(Duration::MAX, |before| now.saturating_duration_since(before));
         let lag = lag.map(|lag| lag.min(longest));
-        self.arrival = Some(Arrival { at: now - lag.unwrap_or_default(), lag });
+        self.arrival = Some(Arrival { at: now.checked_sub(lag.unwrap_or_default()).unwrap_or(now), lag });
     }
 
     /// Taken before the bytes are handed to the system, which may deliver them before it returns.

@@ -56,7 +56,7 @@ impl Run {
             };
             history.add(&said, &reply);
             let unsent = 1 + later.len() as u64;
-            match self.next_turn(Row { site, number, ..next }, &history, leave).await {
+            match self.next_turn(Row { number, site, ..next }, &history, leave).await {
                 Some(turn) => (row, request, leave) = turn,
                 None => return self.counters.left_unsent(unsent),
             }

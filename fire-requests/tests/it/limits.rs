@@ -15,7 +15,8 @@ use crate::{
 };
 
 fn numbered(count: usize) -> String {
-    (0..count).map(|id| format!("{{\"id\":\"r{id}\",\"prompt\":\"a\",\"max_tokens\":3}}\n")).collect()
+    let row = |id| format!("{{\"id\":\"r{id}\",\"prompt\":\"a\",\"max_tokens\":3}}\n");
+    (0..count).map(row).collect::<Vec<_>>().concat()
 }
 
 fn ids(rows: &[&Value]) -> Vec<String> {

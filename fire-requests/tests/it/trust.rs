@@ -54,7 +54,9 @@ fn with_a_busy_cpu<T>(work: impl FnOnce(usize) -> T) -> T {
         .collect();
     let result = work(cpu);
     DONE.store(true, Relaxed);
-    busy.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in busy {
+        thread.join().unwrap();
+    }
     result
 }
 
