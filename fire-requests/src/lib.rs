@@ -43,6 +43,10 @@ mod setup;
 mod shot;
 mod sink;
 mod sse;
+#[cfg(test)]
+mod sse_properties;
+#[cfg(test)]
+mod sse_reference;
 mod stop;
 mod stream;
 mod talk;
