@@ -49,6 +49,10 @@ mod shard;
 mod shot;
 mod sink;
 mod sse;
+#[cfg(test)]
+mod sse_properties;
+#[cfg(test)]
+mod sse_reference;
 mod stop;
 mod stream;
 mod talk;

@@ -75,7 +75,27 @@ fn the_second_signal_and_the_end_of_grace_do_not_wait() {
 }
 
 #[test]
-fn a_reader_that_leaves_ends_the_run_quietly() {
+fn f45_an_interrupted_run_keeps_its_rows() {
+    for number in [libc::SIGINT, libc::SIGTERM] {
+        let server = Server::start(|_| [vec![Step::Wait(200)], good()].concat());
+        let child = started(&server, &["--request-rate", "50", "--burstiness", "inf"], 300);
+        await_requests(&server, 40);
+        signal(&child, number);
+        thread::sleep(Duration::from_millis(50));
+        signal(&child, number);
+        let done = finish(child);
+        assert_eq!(done.code, Some(-number), "{}", done.stderr);
+        let (end, outcomes) = (done.one("run_end"), outcomes(&done));
+        let count = |what: &str| outcomes.iter().filter(|&&outcome| outcome == what).count();
+        assert!(count("ok") > 5 && count("cancelled") > 0, "{outcomes:?}");
+        // Every request that the server saw has a row; what was in flight is no success.
+        assert_eq!((outcomes.len(), &end["ok"]), (server.seen().len(), &count("ok").into()), "{end}");
+        assert_eq!(count("ok") + count("cancelled"), outcomes.len());
+    }
+}
+
+#[test]
+fn f45_a_reader_that_leaves_ends_the_run_quietly() {
     let server = Server::start(|_| good());
     let mut child = started(&server, &["--max-concurrency", "1"], 500);
     let mut line = String::new();

@@ -3,11 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "all of it is test code, functions outside #[test] too")]
 
 mod backends;
+mod baseline;
 mod captures;
 mod connections;
 mod conversations;
 mod failures;
+mod faults;
 mod framing;
+mod http;
 mod interrupts;
 mod like;
 mod limits;

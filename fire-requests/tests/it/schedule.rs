@@ -1,9 +1,48 @@
 //! When requests are sent.
 
+use serde_json::Value;
+
 use crate::{
-    server::{Server, good},
+    server::{LAST, Server, good, stream},
     tool::{fire, ms, rows},
 };
+
+/// How far apart the first and the last request came, in seconds.
+fn span(rows: &[&Value], field: &str) -> f64 {
+    let times: Vec<f64> = rows.iter().map(|row| ms(row, field) / 1e3).collect();
+    let (first, last) =
+        (times.iter().copied().fold(f64::MAX, f64::min), times.iter().copied().fold(0.0, f64::max));
+    last - first
+}
+
+#[test]
+fn f40_the_rate_does_not_fall_behind() {
+    const COUNT: usize = 800;
+    let server = Server::start(|_| stream(0, &[LAST, "[DONE]"]));
+    let run = |flags: &[&str]| {
+        let done = fire(&server.url, &[&["--request-rate", "200"], flags].concat(), &rows(COUNT));
+        assert_eq!(done.one("run_end")["ok"], COUNT, "{}", done.stderr);
+        let late = done.rows().iter().map(|row| ms(row, "sent_us") - ms(row, "scheduled_us")).sum::<f64>();
+        assert!(late / (COUNT as f64) < 20.0, "lateness adds up: {late} ms in all");
+        assert!(done.rows().iter().all(|row| ms(row, "sent_us") >= ms(row, "scheduled_us")));
+        assert!(!done.one("run_end")["client"]["send_lag_p99_us"].is_null());
+        done
+    };
+    let even = run(&["--burstiness", "inf"]);
+    let due = (COUNT - 1) as f64 / 200.0;
+    assert!((span(&even.rows(), "scheduled_us") - due).abs() < 0.001);
+    let sent = span(&even.rows(), "sent_us");
+    assert!((due * 0.99..due + 0.1).contains(&sent), "{sent} s and not {due}");
+
+    let poisson = run(&["--seed", "7"]);
+    let mut due: Vec<f64> = poisson.rows().iter().map(|row| ms(row, "scheduled_us")).collect();
+    due.sort_by(f64::total_cmp);
+    let gaps: Vec<f64> = due.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    let deviation = (gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64).sqrt();
+    assert!((mean - 5.0).abs() < 0.6, "a mean gap of {mean} ms");
+    assert!((deviation / mean - 1.0).abs() < 0.15, "a deviation of {deviation} ms is not Poisson's");
+}
 
 #[test]
 fn an_open_loop_keeps_its_schedule() {

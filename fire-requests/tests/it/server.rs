@@ -4,9 +4,12 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
     os::fd::AsRawFd,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
@@ -18,6 +21,8 @@ pub(crate) enum Step {
     Send(Vec<u8>),
     /// Wait, in milliseconds.
     Wait(u64),
+    /// Wait until this long after the request was read, and note how late that was.
+    At(Duration, Late),
     /// Close the connection.
     Close,
     /// Reset the connection.
@@ -25,6 +30,9 @@ pub(crate) enum Step {
     /// Keep silent until the client leaves.
     Hang,
 }
+
+/// How late a server was with what it had to send at its time, the worst, in µs.
+pub(crate) type Late = Arc<AtomicU64>;
 
 /// A request as it came.
 #[derive(Clone, Debug)]
@@ -93,6 +101,7 @@ fn serve<S: Read + Write>(stream: S, raw: &TcpStream, script: &Script, requests:
     let mut stream = BufReader::new(stream);
     for nth in 0.. {
         let Some((path, head, text)) = request(&mut stream) else { return };
+        let came = Instant::now();
         let body = serde_json::from_str(&text).unwrap_or_default();
         let steps = if head.starts_with("get ") {
             vec![whole(200, "application/json", listing(&path))]
@@ -104,7 +113,7 @@ fn serve<S: Read + Write>(stream: S, raw: &TcpStream, script: &Script, requests:
             script(&seen)
         };
         for step in steps {
-            if !play(&step, stream.get_mut(), raw) {
+            if !play(&step, came, stream.get_mut(), raw) {
                 return;
             }
         }
@@ -137,10 +146,14 @@ fn request(stream: &mut impl BufRead) -> Option<(String, String, String)> {
     Some((path, head, String::from_utf8(body).ok()?))
 }
 
-fn play(step: &Step, stream: &mut impl Write, raw: &TcpStream) -> bool {
+fn play(step: &Step, came: Instant, stream: &mut impl Write, raw: &TcpStream) -> bool {
     match step {
         Step::Send(bytes) => return stream.write_all(bytes).and_then(|()| stream.flush()).is_ok(),
         Step::Wait(ms) => thread::sleep(Duration::from_millis(*ms)),
+        Step::At(due, late) => {
+            thread::sleep(due.saturating_sub(came.elapsed()));
+            late.fetch_max(came.elapsed().saturating_sub(*due).as_micros() as u64, SeqCst);
+        }
         Step::Close => return false,
         Step::Reset => {
             let linger = libc::linger { l_onoff: 1, l_linger: 0 };

@@ -1,0 +1,1 @@
+//! Answers whose HTTP is legal and rare, or broken.
