@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::{
-    baseline::{Stage, WORDS, completion, plain, played, then, tokens, usage},
-    server::{LAST, Late, Server, Step, TOKEN, chunk, end, event, head, stream, whole},
+    baseline::{CHAT, Stage, WORDS, completion, plain, played, then, tokens, usage},
+    server::{LAST, Late, Server, Step, TOKEN, USAGE, chunk, end, event, head, stream, whole},
     tool::{Done, fire, ms, rows},
 };
 
@@ -180,4 +180,36 @@ fn a_time_limit_is_kept() {
     let row = done.rows()[0];
     assert_eq!((&row["outcome"], &row["events"]), (&json!("timeout"), &json!("c")));
     assert!((190.0..2000.0).contains(&ms(row, "e2e_us")), "{row}");
+}
+
+#[test]
+fn a_finish_reason_can_mean_failure() {
+    for reason in ["error", "abort"] {
+        let finished = |piece: &str| format!(r#"{{"choices":[{{{piece},"finish_reason":"{reason}"}}]}}"#);
+        for (flags, event) in
+            [(&[] as &[&str], finished(r#""text":" a""#)), (&CHAT, finished(r#""delta":{"content":" a"}"#))]
+        {
+            let server = Server::start(move |_| stream(1, &[&event, USAGE, "[DONE]"]));
+            let done = fire(&server.url, flags, &rows(1));
+            let row = done.rows()[0];
+            assert_eq!((done.code, &row["outcome"]), (Some(1), &json!("error_event")), "{row}");
+            assert!(row["error"].as_str().unwrap().contains(&format!("\"{reason}\"")), "{row}");
+        }
+    }
+}
+
+#[test]
+fn what_stands_in_place_of_events_is_told() {
+    let page = "<!doctype html>\n<html><head><title>Sign in</title></head><body>\n</body></html>\n";
+    let json = "{\"error\":\n {\"message\": \"model is loading\"}}\n";
+    let detail = r#"{"detail":"Not authenticated"}"#;
+    for (body, outcome, part) in [
+        (page, "protocol", "Sign in"),
+        (json, "error_event", "model is loading"),
+        (detail, "error_event", "Not authenticated"),
+        ("upstream connect error", "protocol", "upstream connect error"),
+    ] {
+        let row = failed(vec![whole(200, "text/event-stream", body)], outcome, part);
+        assert_eq!((&row["status"], &row["events"]), (&json!(200), &json!("")), "{row}");
+    }
 }
