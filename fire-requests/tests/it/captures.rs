@@ -84,109 +84,108 @@ struct Streamed {
     events: &'static str,
     reason: &'static str,
     /// Tokens of the prompt, of the output, and of the prefix cache.
-    counts: Value,
+    counts: [Option<u64>; 3],
     from: &'static str,
     text: &'static str,
     thinking: Option<&'static str>,
 }
 
-fn streams() -> [Streamed; 9] {
-    let stream = |file, backend, events, counts, text| Streamed {
-        file,
-        backend,
-        events,
-        reason: "length",
-        counts,
-        from: "usage",
-        text,
-        thinking: None,
-    };
-    [
-        Streamed {
-            // The prompt's count is the row's; the server's was not asked for.
-            from: "events",
-            ..stream(
-                "llama.cpp-chat-no-usage.jsonl",
-                "openai-chat",
-                "rccccccccccccfd",
-                json!([2, 12, null]),
-                "Amaradu River, a sacred river in the Amazon",
-            )
-        },
-        stream(
-            "llama.cpp-chat.jsonl",
-            "openai-chat",
-            "rccccccccccccccccccccccccfud",
-            json!([40, 24, 0]),
-            "The most renowned rivers in the world are:\n\n1. The River Nile: Africa, which is the longest river in",
-        ),
-        stream(
-            "llama.cpp-completions.jsonl",
-            "openai",
-            "ccccccccccccccccsd",
-            json!([4, 16, 0]),
-            ", the city was a place of myth and magic, a place where the ordinary",
-        ),
-        Streamed {
-            reason: "limit",
-            ..stream(
-                "llama.cpp-native-completion.jsonl",
-                "llamacpp",
-                "ccccccccccccccccs",
-                json!([4, 16, 3]),
-                ", when you were just a child, you could walk up to anyone and touch",
-            )
-        },
-        stream(
-            "vllm-chat-continuous-usage.jsonl",
-            "openai-chat",
-            "rccccccccccccccccud",
-            json!([16, 16, null]),
-            " meille себе Yorkers㈎Narrated_partition negatively.createClassnever/free LOCInitiallyimageName紧张 attacks nhân",
-        ),
-        Streamed {
-            thinking: Some(
-                " Expression CAN Expression реальноhardware eighteenftime Billion parity，《(bodyParser_CREAT practitioner纳米 Isaiah今回_learning revision matching工艺 ensured сильно,midኖ",
-            ),
-            ..stream(
-                "vllm-chat.jsonl",
-                "openai-chat",
-                "rttttttttttttttttttttttttud",
-                json!([12, 24, null]),
-                "",
-            )
-        },
-        stream(
-            "vllm-completions-logprobs.jsonl",
-            "openai",
-            "ccccccud",
-            json!([4, 6, null]),
-            " ComponentHillary авг heavyweight */)Saturday",
-        ),
-        stream(
-            "vllm-completions.jsonl",
-            "openai",
-            "ccccccccccbcccccud",
-            json!([4, 16, null]),
-            "ucursal pun Ralph punucursal_SHARE户 Entity Portions เ.�自治区𝚃.goal getInt PLUGIN",
-        ),
-        Streamed {
-            reason: "max_output_tokens",
-            thinking: Some(".btnExit_ifaceдо;! düzenlenen;!啐;!ていました\")]\r\n蜘蛛气味溦.solve答 geçir"),
-            ..stream(
-                "vllm-responses.jsonl",
-                "openai-responses",
-                "oooottttttttttttttttooof",
-                json!([12, 16, 0]),
-                "",
-            )
-        },
-    ]
+/// One that ended for its length, with the server's counts and without thinking.
+const fn stream(
+    file: &'static str,
+    backend: &'static str,
+    events: &'static str,
+    counts: [Option<u64>; 3],
+    text: &'static str,
+) -> Streamed {
+    Streamed { file, backend, events, reason: "length", counts, from: "usage", text, thinking: None }
 }
+
+const STREAMS: [Streamed; 9] = [
+    Streamed {
+        // The prompt's count is the row's; the server's was not asked for.
+        from: "events",
+        ..stream(
+            "llama.cpp-chat-no-usage.jsonl",
+            "openai-chat",
+            "rccccccccccccfd",
+            [Some(2), Some(12), None],
+            "Amaradu River, a sacred river in the Amazon",
+        )
+    },
+    stream(
+        "llama.cpp-chat.jsonl",
+        "openai-chat",
+        "rccccccccccccccccccccccccfud",
+        [Some(40), Some(24), Some(0)],
+        "The most renowned rivers in the world are:\n\n1. The River Nile: Africa, which is the longest river in",
+    ),
+    stream(
+        "llama.cpp-completions.jsonl",
+        "openai",
+        "ccccccccccccccccsd",
+        [Some(4), Some(16), Some(0)],
+        ", the city was a place of myth and magic, a place where the ordinary",
+    ),
+    Streamed {
+        reason: "limit",
+        ..stream(
+            "llama.cpp-native-completion.jsonl",
+            "llamacpp",
+            "ccccccccccccccccs",
+            [Some(4), Some(16), Some(3)],
+            ", when you were just a child, you could walk up to anyone and touch",
+        )
+    },
+    stream(
+        "vllm-chat-continuous-usage.jsonl",
+        "openai-chat",
+        "rccccccccccccccccud",
+        [Some(16), Some(16), None],
+        " meille себе Yorkers㈎Narrated_partition negatively.createClassnever/free LOCInitiallyimageName紧张 attacks nhân",
+    ),
+    Streamed {
+        thinking: Some(
+            " Expression CAN Expression реальноhardware eighteenftime Billion parity，《(bodyParser_CREAT practitioner纳米 Isaiah今回_learning revision matching工艺 ensured сильно,midኖ",
+        ),
+        ..stream(
+            "vllm-chat.jsonl",
+            "openai-chat",
+            "rttttttttttttttttttttttttud",
+            [Some(12), Some(24), None],
+            "",
+        )
+    },
+    stream(
+        "vllm-completions-logprobs.jsonl",
+        "openai",
+        "ccccccud",
+        [Some(4), Some(6), None],
+        " ComponentHillary авг heavyweight */)Saturday",
+    ),
+    stream(
+        "vllm-completions.jsonl",
+        "openai",
+        "ccccccccccbcccccud",
+        [Some(4), Some(16), None],
+        "ucursal pun Ralph punucursal_SHARE户 Entity Portions เ.�自治区𝚃.goal getInt PLUGIN",
+    ),
+    Streamed {
+        reason: "max_output_tokens",
+        thinking: Some(".btnExit_ifaceдо;! düzenlenen;!啐;!ていました\")]\r\n蜘蛛气味溦.solve答 geçir"),
+        ..stream(
+            "vllm-responses.jsonl",
+            "openai-responses",
+            "oooottttttttttttttttooof",
+            [Some(12), Some(16), Some(0)],
+            "",
+        )
+    },
+];
 
 #[test]
 fn streamed_answers() {
-    for expected in streams() {
+    for expected in &STREAMS {
         let (name, capture) = (expected.file, Capture::open(expected.file));
         let (stage, done) = capture.replay(&["--backend", expected.backend, "--save-text"]);
         let row = done.rows()[0];
@@ -196,7 +195,11 @@ fn streamed_answers() {
             (&json!("ok"), &json!(expected.events)),
             "{name}: {row}"
         );
-        assert_eq!((&row["finish_reason"], &counts), (&json!(expected.reason), &expected.counts), "{name}");
+        assert_eq!(
+            (&row["finish_reason"], &counts),
+            (&json!(expected.reason), &json!(expected.counts)),
+            "{name}"
+        );
         assert_eq!(
             (&row["tokens_from"], &row["text"]),
             (&json!(expected.from), &json!(expected.text)),

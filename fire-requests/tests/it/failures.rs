@@ -47,7 +47,9 @@ fn every_second(script: impl Fn(&Late) -> Vec<Step> + Send + Sync + 'static, par
     let end = done.one("run_end");
     assert_eq!((&end["ok"], &end["failed"]), (&json!(2), &json!(2)), "{done:#?}");
     let (good, bad): (Vec<_>, Vec<_>) = done.rows().into_iter().partition(|row| row["outcome"] == "ok");
-    good.iter().for_each(|row| stage.check(row));
+    for row in good {
+        stage.check(row);
+    }
     assert!(bad[0]["error"].as_str().unwrap().contains(part), "{bad:?}");
     assert!(done.stderr.contains(&format!("2 × {}", bad[0]["error"].as_str().unwrap())), "{}", done.stderr);
     bad.into_iter().cloned().collect()
@@ -107,7 +109,9 @@ fn f29_the_end_marker_is_the_end_and_not_needed() {
         [steps, vec![Step::Hang]].concat()
     });
     let done = fire(&stage.server.url, &["--max-concurrency", "1"], &rows(3));
-    done.rows().iter().for_each(|row| stage.check(row));
+    for row in done.rows() {
+        stage.check(row);
+    }
     assert!(stage.server.seen().iter().all(|seen| seen.nth == 0), "an unfinished body was reused");
     // The next request goes out while the body before it is still open.
     for pair in done.rows().windows(2) {
@@ -130,7 +134,9 @@ fn f32_statuses_are_failures_and_nothing_is_retried() {
     assert_eq!((ok.len(), failed.len()), (5, 5));
     assert!(failed.iter().all(|row| row["status"] == 503 && row["outcome"] == "http"));
     assert!(failed.iter().all(|row| row["ttft_us"].is_null() && row["output_tokens"].is_null()));
-    ok.iter().for_each(|row| stage.check(row));
+    for row in ok {
+        stage.check(row);
+    }
     assert!(done.stderr.contains("5 × HTTP 503: overloaded"), "{}", done.stderr);
     let html = "<html>\n<h1>no healthy upstream</h1></html>";
     self::failed(vec![whole(503, "text/html", html)], "http", "HTTP 503: <html> <h1>no healthy upstream");
