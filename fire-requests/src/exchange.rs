@@ -157,7 +157,8 @@ impl Client {
             if !used || !died || trace.answered {
                 return result;
             }
-            *trace = Trace { resent: true, ..Trace::default() };
+            // Nothing has come, so the answer is as it was, and still keeps its text if it is to.
+            (trace.resent, trace.sent, trace.connect) = (true, None, None);
         }
         trace.waited = true;
         let connection = pool.open().await?;

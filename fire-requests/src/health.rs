@@ -60,8 +60,13 @@ impl Health {
     /// reading it, is how late the bytes of an answer would have been read that came at that moment.
     pub(crate) fn new(threads: usize) -> io::Result<(Arc<Self>, Vec<Probe>)> {
         let threads = vec![(); threads].into_iter().map(|()| Thread::default()).collect();
-        let health =
-            Arc::new(Self { send: Lag::default(), behind: Lag::default(), latency: Lag::default(), pace: Lag::default(), threads });
+        let health = Arc::new(Self {
+            send: Lag::default(),
+            behind: Lag::default(),
+            latency: Lag::default(),
+            pace: Lag::default(),
+            threads,
+        });
         let origin = Instant::now();
         let (mut writers, mut probes) = (Vec::new(), Vec::new());
         for thread in &health.threads {

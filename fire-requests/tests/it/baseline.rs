@@ -105,8 +105,8 @@ impl Stage {
     }
 
     /// Checks a time of a row: never too early, and late only as far as the machine explains it.
-    pub(crate) fn on_time(&self, what: &str, ms: f64, due: u64) {
-        let (due, late) = (due as f64, self.late.load(std::sync::atomic::Ordering::SeqCst) as f64 / 1e3);
+    pub(crate) fn on_time(&self, what: &str, ms: f64, due: f64) {
+        let late = self.late.load(std::sync::atomic::Ordering::SeqCst) as f64 / 1e3;
         assert!(ms >= due - 0.5 && ms <= due + late + SLACK, "{what}: {ms} ms, not {due} (late: {late})");
     }
 
@@ -115,7 +115,7 @@ impl Stage {
         let (due, came): (Vec<u64>, Vec<f64>) = (due.into_iter().collect(), output_ms(row));
         assert_eq!(came.len(), due.len(), "{row}");
         for (&came, &due) in came.iter().zip(&due) {
-            self.on_time("an event", came, due);
+            self.on_time("an event", came, due as f64);
         }
         assert_eq!((ms(row, "ttft_us"), ms(row, "e2e_us")), (came[0], came[came.len() - 1]), "{row}");
     }

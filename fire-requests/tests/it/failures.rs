@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::{
-    baseline::{Stage, WORDS, completion, plain, played, then, tokens, usage},
-    server::{LAST, Late, Server, Step, TOKEN, chunk, end, event, head, stream, whole},
+    baseline::{CHAT, Stage, WORDS, completion, plain, played, then, tokens, usage},
+    server::{LAST, Late, Server, Step, TOKEN, USAGE, chunk, end, event, head, stream, whole},
     tool::{Done, fire, ms, rows},
 };
 
@@ -47,7 +47,9 @@ fn every_second(script: impl Fn(&Late) -> Vec<Step> + Send + Sync + 'static, par
     let end = done.one("run_end");
     assert_eq!((&end["ok"], &end["failed"]), (&json!(2), &json!(2)), "{done:#?}");
     let (good, bad): (Vec<_>, Vec<_>) = done.rows().into_iter().partition(|row| row["outcome"] == "ok");
-    good.iter().for_each(|row| stage.check(row));
+    for row in good.iter() {
+        stage.check(row);
+    }
     assert!(bad[0]["error"].as_str().unwrap().contains(part), "{bad:?}");
     assert!(done.stderr.contains(&format!("2 × {}", bad[0]["error"].as_str().unwrap())), "{}", done.stderr);
     bad.into_iter().cloned().collect()
@@ -130,7 +132,9 @@ fn f32_statuses_are_failures_and_nothing_is_retried() {
     assert_eq!((ok.len(), failed.len()), (5, 5));
     assert!(failed.iter().all(|row| row["status"] == 503 && row["outcome"] == "http"));
     assert!(failed.iter().all(|row| row["ttft_us"].is_null() && row["output_tokens"].is_null()));
-    ok.iter().for_each(|row| stage.check(row));
+    for row in ok.iter() {
+        stage.check(row);
+    }
     assert!(done.stderr.contains("5 × HTTP 503: overloaded"), "{}", done.stderr);
     let html = "<html>\n<h1>no healthy upstream</h1></html>";
     self::failed(vec![whole(503, "text/html", html)], "http", "HTTP 503: <html> <h1>no healthy upstream");
@@ -180,4 +184,36 @@ fn a_time_limit_is_kept() {
     let row = done.rows()[0];
     assert_eq!((&row["outcome"], &row["events"]), (&json!("timeout"), &json!("c")));
     assert!((190.0..2000.0).contains(&ms(row, "e2e_us")), "{row}");
+}
+
+#[test]
+fn a_finish_reason_can_mean_failure() {
+    for reason in ["error", "abort"] {
+        let finished = |piece: &str| format!(r#"{{"choices":[{{{piece},"finish_reason":"{reason}"}}]}}"#);
+        for (flags, event) in
+            [(&[] as &[&str], finished(r#""text":" a""#)), (&CHAT, finished(r#""delta":{"content":" a"}"#))]
+        {
+            let server = Server::start(move |_| stream(1, &[&event, USAGE, "[DONE]"]));
+            let done = fire(&server.url, flags, &rows(1));
+            let row = done.rows()[0];
+            assert_eq!((done.code, &row["outcome"]), (Some(1), &json!("error_event")), "{row}");
+            assert!(row["error"].as_str().unwrap().contains(&format!("\"{reason}\"")), "{row}");
+        }
+    }
+}
+
+#[test]
+fn what_stands_in_place_of_events_is_told() {
+    let page = "<!doctype html>\n<html><head><title>Sign in</title></head><body>\n</body></html>\n";
+    let json = "{\"error\":\n {\"message\": \"model is loading\"}}\n";
+    let detail = r#"{"detail":"Not authenticated"}"#;
+    for (body, outcome, part) in [
+        (page, "protocol", "Sign in"),
+        (json, "error_event", "model is loading"),
+        (detail, "error_event", "Not authenticated"),
+        ("upstream connect error", "protocol", "upstream connect error"),
+    ] {
+        let row = failed(vec![whole(200, "text/event-stream", body)], outcome, part);
+        assert_eq!((&row["status"], &row["events"]), (&json!(200), &json!("")), "{row}");
+    }
 }

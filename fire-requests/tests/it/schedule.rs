@@ -17,7 +17,7 @@ fn span(rows: &[&Value], field: &str) -> f64 {
 
 #[test]
 fn f40_the_rate_does_not_fall_behind() {
-    const COUNT: usize = 800;
+    const COUNT: usize = 600;
     let server = Server::start(|_| stream(0, &[LAST, "[DONE]"]));
     let run = |flags: &[&str]| {
         let done = fire(&server.url, &[&["--request-rate", "200"], flags].concat(), &rows(COUNT));
