@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use records::{Client, Micros};
+use records::{Client, Micros, Timing};
 
 use crate::{
     cpu::{self, Meter, Usage},
@@ -26,6 +26,7 @@ pub(crate) struct Health {
     send: Lag,
     behind: Lag,
     latency: Lag,
+    pace: Lag,
     threads: Vec<Thread>,
 }
 
@@ -59,8 +60,13 @@ impl Health {
     /// reading it, is how late the bytes of an answer would have been read that came at that moment.
     pub(crate) fn new(threads: usize) -> io::Result<(Arc<Self>, Vec<Probe>)> {
         let threads = vec![(); threads].into_iter().map(|()| Thread::default()).collect();
-        let health =
-            Arc::new(Self { send: Lag::default(), behind: Lag::default(), latency: Lag::default(), threads });
+        let health = Arc::new(Self {
+            send: Lag::default(),
+            behind: Lag::default(),
+            latency: Lag::default(),
+            pace: Lag::default(),
+            threads,
+        });
         let origin = Instant::now();
         let (mut writers, mut probes) = (Vec::new(), Vec::new());
         for thread in &health.threads {
@@ -97,9 +103,15 @@ impl Health {
         Lag::merged([&self.behind]).at(0.99).map(Duration::from_micros)
     }
 
-    /// A request succeeded with this end-to-end latency.
-    pub(crate) fn took(&self, latency: Micros) {
-        self.latency.record(Duration::from_micros(latency.us() as u64));
+    /// A request succeeded, with these times.
+    pub(crate) fn took(&self, row: &Timing) {
+        let micros = |time: Micros| Duration::from_micros(time.us().max(0.0) as u64);
+        let Some(latency) = row.e2e_us else { return };
+        self.latency.record(micros(latency));
+        let gaps = row.stream().output_times().count().saturating_sub(1) as f64;
+        let after_first = row.ttft_us.map_or(latency, |first| latency - first);
+        let pace = if gaps > 0.0 { Micros::new(after_first.us() / gaps) } else { latency };
+        self.pace.record(micros(pace));
     }
 
     /// The client's part of `run_end`.
@@ -122,6 +134,7 @@ impl Health {
             send_us: send.at(0.99),
             read_us: read.at(0.99),
             latency_us: latency.at(0.5),
+            pace_us: Lag::merged([&self.pace]).at(0.5),
             thread_cpu_pct: spent.iter().map(|spent| spent.cpu).max().and_then(share),
             thread_wait_pct: spent.iter().map(|spent| spent.waiting).max().and_then(share),
         }

@@ -62,6 +62,9 @@ mod verdict;
 mod warmup;
 mod worker;
 
+#[doc(hidden)]
+pub mod parts;
+
 use std::sync::Arc;
 
 use records::{Exit, Input, Result};

@@ -87,8 +87,8 @@ impl Run {
         let (ok, at) = (shot.is_ok(), shot.ended - self.start);
         let phase = self.warmup.phase(row.number, leave.scheduled - self.start);
         let timing = shot.timing(&self.name, row, phase, self.start, leave.scheduled);
-        if let Some(latency) = timing.e2e_us.filter(|_| ok) {
-            self.health.took(latency);
+        if ok {
+            self.health.took(&timing);
         }
         self.counters.ended(ok, timing.output_tokens.unwrap_or(0), at);
         if self.max_failures.is_some_and(|most| self.counters.failed() >= most) {

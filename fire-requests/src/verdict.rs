@@ -12,9 +12,11 @@ const LATE_PART: f64 = 0.05;
 /// A thread that is busy for more of the time than this has none left for what comes next.
 const BUSY_PCT: f64 = 95.0;
 /// A thread that waits for a CPU for more of the time than this shares its CPU with something else …
-const WAITING_PCT: f64 = 10.0;
-/// … which matters once reads are late by this much (99th percentile).
+const WAITING_PCT: f64 = 1.0;
+/// … which matters once reads are late by this much (99th percentile) …
 const HELD_UP: Duration = Duration::from_millis(1);
+/// … and by this part of the time between two events.
+const HELD_UP_PART: f64 = 0.1;
 
 /// What a verdict is made from; what was not seen is none.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,6 +27,8 @@ pub(crate) struct Figures {
     pub(crate) read_us: Option<u64>,
     /// Median end-to-end latency, µs.
     pub(crate) latency_us: Option<u64>,
+    /// Median time from one event to the next, µs.
+    pub(crate) pace_us: Option<u64>,
     /// CPU time of the busiest thread, % of the elapsed time.
     pub(crate) thread_cpu_pct: Option<f64>,
     /// Time that a thread waited for a CPU, of the one that waited longest, % of the elapsed time.
@@ -55,7 +59,8 @@ impl Figures {
                 "a thread was busy for {pct:.0} % of the time; give more --threads, or more CPUs"
             ));
         }
-        let held_up = self.read_us.filter(beyond(HELD_UP))?;
+        let pace = self.pace_us.map_or(0.0, |pace| pace as f64 * HELD_UP_PART);
+        let held_up = self.read_us.filter(beyond(HELD_UP)).filter(|&us| us as f64 > pace)?;
         let waiting = self.thread_wait_pct.filter(|&pct| pct > WAITING_PCT)?;
         Some(format!(
             "a thread waited for a CPU for {waiting:.0} % of the time, and answers were read up to {:.1} ms late \
@@ -76,7 +81,14 @@ mod tests {
             Figures { send_us: Some(9_000), read_us: Some(900), ..Figures::default() },
             Figures { send_us: Some(66_000), latency_us: Some(2_000_000), ..Figures::default() },
             Figures { read_us: Some(8_000), thread_cpu_pct: Some(90.0), ..Figures::default() },
+            Figures { read_us: Some(8_000), thread_wait_pct: Some(0.8), ..Figures::default() },
             Figures { read_us: Some(500), thread_wait_pct: Some(40.0), ..Figures::default() },
+            Figures {
+                read_us: Some(3_000),
+                pace_us: Some(40_000),
+                thread_wait_pct: Some(40.0),
+                ..Figures::default()
+            },
         ] {
             assert_eq!(figures.verdict(), (ClientVerdict::Ok, None), "{figures:?}");
         }

@@ -44,15 +44,15 @@ fn every_fault_has_a_test() {
     }
 }
 
-/// Durations come from the monotonic clock: the wall clock names a run and stamps its first line, and is compared with
+/// Durations come from the monotonic clock: the wall clock names a run, starts it at `--start-at` and stamps its first line, and is compared with
 /// the system's stamps of arrivals, whose difference the monotonic clock bounds.
 #[test]
 fn f48_the_wall_clock_measures_nothing() {
     let wall = ["SystemTime", "UNIX_EPOCH", "Timestamp::now", "Zoned::now", "CLOCK_REALTIME", "gettimeofday"];
     for (path, source) in sources("src") {
-        let known =
-            ["src/setup.rs", "src/session.rs", "src/arrival.rs"].iter().any(|known| path.ends_with(known));
-        let read = wall.iter().find(|clock| source.contains(**clock));
-        assert!(known || read.is_none(), "{path} reads {read:?}");
+        for clock in wall.iter().filter(|clock| source.contains(**clock)) {
+            let known = ["src/setup.rs", "src/session.rs", "src/arrival.rs"];
+            assert!(known.iter().any(|known| path.ends_with(known)), "{path} reads {clock}");
+        }
     }
 }

@@ -25,8 +25,8 @@ fn verdict(done: &crate::tool::Done) -> (String, Value) {
 fn a_light_load_is_the_servers() {
     let mut last = Value::Null;
     for _ in 0..TRIES {
-        let server = Server::start(|_| stream(20, &[TOKEN, TOKEN, LAST]));
-        let done = fire(&server.url, &["--request-rate", "20", "--threads", "1"], &rows(20));
+        let server = Server::start(|_| stream(250, &[TOKEN, TOKEN, LAST]));
+        let done = fire(&server.url, &["--request-rate", "20", "--threads", "1"], &rows(10));
         let (verdict, client) = verdict(&done);
         if verdict == "ok" {
             assert!(client["reason"].is_null() && client["read_lag_p99_us"].as_f64().is_some(), "{client}");
