@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::{Parser, builder::PossibleValuesParser, builder::TypedValueParser};
-use http::header::{HeaderName, HeaderValue};
+use http::header::{CONTENT_LENGTH, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use jiff::Timestamp;
 use records::Rate;
 
@@ -182,7 +182,7 @@ pub struct Args {
     pub max_failures: Option<NonZeroU64>,
     /// Leave out the rows that have an answer in this file, which a run before has written; with --output of the same
     /// name, go on writing it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["overwrite", "shard"])]
     pub resume: Option<PathBuf>,
     /// Seconds to wait for requests in flight after the first Ctrl-C
     #[arg(long, default_value = "30", value_name = "SECS", value_parser = seconds)]
@@ -211,6 +211,9 @@ pub struct Args {
     /// No progress line and no closing line
     #[arg(long, short)]
     pub quiet: bool,
+    /// No warnings either: whoever asked reads the records.
+    #[arg(skip)]
+    pub silent: bool,
 }
 
 fn some_factor(text: &str) -> Result<f64, String> {
@@ -234,14 +237,20 @@ fn label(text: &str) -> Result<(String, String), String> {
 
 fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
     let (key, value) = pair(text)?;
-    let name = key.trim().parse().map_err(|_| format!("'{key}' is no header name"))?;
+    let name: HeaderName = key.trim().parse().map_err(|_| format!("'{key}' is no header name"))?;
     let value = value.trim().parse().map_err(|_| format!("the value of {key} is no header value"))?;
+    if [CONTENT_LENGTH, TRANSFER_ENCODING].contains(&name) {
+        return Err(format!("{key} says how long the body is, which is not yours to say; leave it out"));
+    }
     Ok((name, value))
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| format!("'{text}' is not a number of seconds"))?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| format!("must be 0 or more seconds, not {text}"))
+    /// A clock's instant that far ahead can still be told.
+    const TEN_YEARS: Duration = Duration::from_secs(10 * 365 * 86_400);
+    let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| *time <= TEN_YEARS);
+    time.ok_or_else(|| format!("must be seconds from 0 to those of ten years, not {text}"))
 }
 
 fn some_seconds(text: &str) -> Result<Duration, String> {
@@ -281,6 +290,9 @@ mod tests {
             &["--extra-body", "[1]"] as &[&str],
             &["--label", "engine"],
             &["--header", "a b=c"],
+            &["--header", "Content-Length=5"],
+            &["--think-time", "1e19"],
+            &["--resume", "x", "--output", "x", "--overwrite"],
             &["--grace", "-1"],
             &["--request-timeout", "0"],
             &["--max-concurrency", "0"],

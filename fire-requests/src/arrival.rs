@@ -2,8 +2,9 @@
 //!
 //! A read returns when the event loop has come to it, which is later than the bytes came. Linux stamps each packet as
 //! it enters the network stack (`SO_TIMESTAMPNS`, [socket(7)]) and hands out, with what is read, the stamp of its last
-//! packet. So the time of an event does not depend on how busy the client is, and how late a read was is known, not
-//! guessed.
+//! packet. So an event that is read before the next one comes has its own time, however busy the client is, and how late
+//! a read was is known, not guessed. Events that are read together have the time of the last of them; so have packets
+//! that the system has joined while they waited.
 //!
 //! [socket(7)]: https://man7.org/linux/man-pages/man7/socket.7.html
 

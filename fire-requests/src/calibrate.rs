@@ -72,7 +72,7 @@ impl Case {
         let model = ["--model", "null", "--no-model-check", "--request-id-prefix", ""];
         let flags = ["fire-requests", "--quiet", "--base-url", &url, "--max-concurrency", &cap];
         let flags = flags.into_iter().chain(model).chain(threads.as_deref());
-        let own = Args::try_parse_from(flags).map_err(bad)?;
+        let own = Args { silent: true, ..Args::try_parse_from(flags).map_err(bad)? };
         let (kept, lines) =
             (Kept::default(), Lines::new("calibration", Box::new(io::Cursor::new(self.rows()))));
         let output = Output::new("calibration", Box::new(kept.clone()));
@@ -171,12 +171,16 @@ fn whole(us: f64) -> Micros {
 fn told(calibration: &Calibration) -> String {
     let ms = |time: Option<Micros>| time.map_or(0.0, Micros::ms);
     let streams = calibration.streams;
+    let client = calibration.client.as_ref();
+    let bound = client.filter(|client| client.verdict == ClientVerdict::ClientBound);
+    let remark =
+        bound.and_then(|client| client.reason.as_ref()).map_or(String::new(), |why| format!(" ({why})"));
     if calibration.gap_us == Micros::ZERO {
         let rate = calibration.events_per_second.unwrap_or_default();
         return format!("{streams} at once: at most {rate:.0} events a second");
     }
     format!(
-        "{streams} at once: TTFT {:+.3} ms on average, {:+.3} at p99; gaps ±{:.3} ms at p99",
+        "{streams} at once: TTFT {:+.3} ms on average, {:+.3} at p99; gaps ±{:.3} ms at p99{remark}",
         ms(calibration.ttft_error_mean_us),
         ms(calibration.ttft_error_p99_us),
         ms(calibration.gap_error_p99_us)

@@ -8,6 +8,7 @@ use std::{
 
 use http::{HeaderMap, header};
 use records::{Micros, Outcome};
+use tokio::task::JoinSet;
 
 use crate::{
     answer::Answer,
@@ -17,10 +18,13 @@ use crate::{
     feed::Row,
     http1,
     lag::Lag,
-    pool::Pool,
+    pool::{PAUSE, Pool},
     reception::{Reception, Step},
     target::Target,
 };
+
+/// A server that has read a request does not close its connection as soon as this.
+const AT_ONCE: Duration = Duration::from_millis(250);
 
 /// How requests are made, by one thread.
 pub(crate) struct Client {
@@ -115,11 +119,23 @@ impl Client {
         Self::new(Arc::clone(&self.shape), self.pools.iter().map(Pool::sibling).collect())
     }
 
-    /// Opens connections until `count` are ready, each server's part of them.
-    pub(crate) async fn open_ahead(&self, count: usize) {
-        for (at, pool) in self.pools.iter().enumerate() {
-            let more = usize::from(at < count % self.pools.len());
-            pool.open_ahead(count / self.pools.len() + more).await;
+    /// Opens connections until `count` are ready, each server's part of them, some at once. Gives up at the first that
+    /// fails.
+    pub(crate) async fn open_ahead(self: &Arc<Self>, count: usize) {
+        let each = count.div_ceil(self.pools.len());
+        for site in 0..self.pools.len() {
+            loop {
+                let mut opening = JoinSet::new();
+                for _ in 0..self.pools[site].reserve(each) {
+                    let client = Arc::clone(self);
+                    opening.spawn(async move { client.pools[site].open_reserved().await });
+                }
+                let opened = opening.join_all().await;
+                if opened.is_empty() || opened.contains(&false) {
+                    break;
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
         }
     }
 
@@ -140,8 +156,8 @@ impl Client {
 
     /// Sends a request and reads the answer to its end.
     ///
-    /// A request that dies on a reused connection before any byte of an answer is sent once more on a new one: the
-    /// server had closed the old one, and never saw it.
+    /// A request that dies on a reused connection at once, before any byte of an answer, is sent once more on a new one:
+    /// the server had closed the old one, and never saw it.
     pub(crate) async fn exchange(
         &self,
         request: &Request,
@@ -154,7 +170,8 @@ impl Client {
             trace.connect = (!used).then_some(connection.took);
             let result = self.on(connection, request, pool, trace).await;
             let died = result.as_ref().is_err_and(|failure| failure.outcome == Outcome::Truncated);
-            if !used || !died || trace.answered {
+            let at_once = trace.sent.is_none_or(|sent| sent.elapsed() < AT_ONCE);
+            if !used || !died || !at_once || trace.answered {
                 return result;
             }
             // Nothing has come, so the answer is as it was, and still keeps its text if it is to.

@@ -6,7 +6,7 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use crate::{
     body::Template,
     conversation::{self, Turn},
+    shard::Shard,
 };
 
 /// Rows read ahead: enough for bursts, few enough that long prompts do not fill the memory.
@@ -58,6 +59,13 @@ pub(crate) struct Row {
     pub(crate) turn: Option<Turn>,
     /// The turns after it; their bodies cannot be made yet.
     pub(crate) later: Vec<Row>,
+}
+
+impl Row {
+    /// How many requests it makes: one, or as many as its conversation has turns.
+    pub(crate) fn requests(&self) -> u64 {
+        1 + self.later.len() as u64
+    }
 }
 
 /// What the reading thread hands over.
@@ -106,13 +114,15 @@ impl Feed {
         }
     }
 
-    /// Reads up to `most` rows ahead, as long as they come without a pause. Returns how many there are now.
+    /// Reads up to `most` rows ahead, for a moment. Returns how many there are now.
     pub(crate) async fn gather(&mut self, most: usize) -> usize {
-        /// Of a program that writes rows as fast as it can.
-        const PAUSE: Duration = Duration::from_millis(100);
-        let mut bytes = 0;
+        /// In which a program writes what it has, or begins to write slowly.
+        const LONGEST: Duration = Duration::from_millis(200);
+        let (mut bytes, until) = (0, Instant::now() + LONGEST);
         while self.ahead.len() < most && bytes < MOST_BYTES_AHEAD {
-            let Ok(Some(item)) = tokio::time::timeout(PAUSE, self.items.recv()).await else { break };
+            let Ok(Some(item)) = tokio::time::timeout_at(until.into(), self.items.recv()).await else {
+                break;
+            };
             bytes += if let Item::Row(row) = &item { row.body.len() } else { 0 };
             self.ahead.push_back(item);
         }
@@ -136,11 +146,16 @@ impl Feed {
         }
     }
 
-    /// Stops reading. Returns how many rows were read and not taken.
-    pub(crate) fn close(mut self) -> u64 {
+    /// Stops reading. Returns how many requests were read and not taken, of those that this machine would send.
+    pub(crate) fn close(mut self, shard: Option<Shard>) -> u64 {
         self.items.close();
         let rest = std::iter::from_fn(|| self.items.try_recv().ok());
-        self.ahead.into_iter().chain(rest).filter(|item| matches!(item, Item::Row(_))).count() as u64
+        let mine = |row: &Row| !row.done && shard.is_none_or(|shard| shard.has(row.number));
+        let requests = |item| match item {
+            Item::Row(row) if mine(&row) => row.requests(),
+            _ => 0,
+        };
+        self.ahead.into_iter().chain(rest).map(requests).sum()
     }
 }
 

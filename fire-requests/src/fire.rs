@@ -127,16 +127,18 @@ impl Run {
                     if self.shard.is_some_and(|shard| !shard.has(row.number)) {
                         continue;
                     }
-                    self.counters.row_read();
+                    self.counters.row_read(row.requests());
                     row.site = row.number as usize % self.shape.sites.len();
                     let request = self.shape.request(&row);
                     let due = match due {
                         Due::InTurn => None,
                         Due::At(time) => Some(self.start + time.min(FAR)),
-                        Due::Never => break Sent { unsent: 1, ..Sent::by(StoppedBy::ScheduleEnd) },
+                        Due::Never => {
+                            break Sent { unsent: row.requests(), ..Sent::by(StoppedBy::ScheduleEnd) };
+                        }
                     };
                     let Some(turn) = self.stop.unless_draining(gate.turn(due)).await else {
-                        break Sent { unsent: 1, ..self.stopped() };
+                        break Sent { unsent: row.requests(), ..self.stopped() };
                     };
                     self.spawn(row, request, turn, rows.clone());
                 }
@@ -148,7 +150,7 @@ impl Run {
             }
         };
         self.counters.input_ended();
-        sent.unsent += feed.close();
+        sent.unsent += feed.close(self.shard);
         sent
     }
 

@@ -21,7 +21,7 @@ const IDLE_LIMIT: Duration = Duration::from_secs(4);
 /// Connections opened at once, and the pause after them: thousands at a stroke overflow a server's queue of those to
 /// be accepted, and each that is dropped there tries again a second later.
 const BATCH: usize = 32;
-const PAUSE: Duration = Duration::from_millis(2);
+pub(crate) const PAUSE: Duration = Duration::from_millis(2);
 
 /// Connections to one server.
 pub(crate) struct Pool {
@@ -74,29 +74,18 @@ impl Pool {
         Ok(connection)
     }
 
-    /// Opens connections until `count` are idle or about to be. Gives up at the first that fails: the requests will
-    /// find out why.
-    pub(crate) async fn open_ahead(&self, count: usize) {
-        loop {
-            let missing = count.saturating_sub(self.ready()).min(BATCH);
-            if missing == 0 {
-                return;
-            }
-            self.opening.fetch_add(missing, Relaxed);
-            let mut failed = false;
-            for _ in 0..missing {
-                let opened = if failed { None } else { self.open().await.ok() };
-                self.opening.fetch_sub(1, Relaxed);
-                failed |= opened.is_none();
-                if let Some(connection) = opened {
-                    self.put(connection);
-                }
-            }
-            if failed {
-                return;
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
+    /// Says that connections are being opened until `count` are ready; returns how many are to be opened at once now.
+    pub(crate) fn reserve(&self, count: usize) -> usize {
+        let missing = count.saturating_sub(self.ready()).min(BATCH);
+        self.opening.fetch_add(missing, Relaxed);
+        missing
+    }
+
+    /// Opens one of those reserved. False if that failed: the requests will find out why.
+    pub(crate) async fn open_reserved(&self) -> bool {
+        let opened = self.open().await;
+        self.opening.fetch_sub(1, Relaxed);
+        opened.map(|connection| self.put(connection)).is_ok()
     }
 
     /// Whether fewer than `count` are idle or about to be.

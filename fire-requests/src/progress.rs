@@ -21,9 +21,9 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// A row was read.
-    pub(crate) fn row_read(&self) {
-        self.read.fetch_add(1, Relaxed);
+    /// A row was read, of so many requests.
+    pub(crate) fn row_read(&self, requests: u64) {
+        self.read.fetch_add(requests, Relaxed);
     }
 
     /// No more rows will come.
@@ -89,7 +89,7 @@ impl Counters {
             self.failed.load(Relaxed)
         );
         if ended && done > 0 {
-            line.push_str(&left((read - done) as f64 / rate));
+            line.push_str(&left(read.saturating_sub(done) as f64 / rate));
         }
         line
     }
@@ -128,7 +128,7 @@ mod tests {
     fn the_line_says_what_is_known() {
         let counters = Counters::default();
         for _ in 0..4 {
-            counters.row_read();
+            counters.row_read(1);
             counters.began();
         }
         counters.ended(true, 100, Duration::from_secs(1));

@@ -39,6 +39,7 @@ pub(crate) struct Reception {
     stream: bool,
     /// The beginning of a head that is not whole.
     held: Vec<u8>,
+    status: Option<u16>,
     open: Option<Open>,
 }
 
@@ -64,12 +65,12 @@ enum Content {
 impl Reception {
     /// Nothing has come.
     pub(crate) fn new(api: &'static dyn Api, stream: bool) -> Self {
-        Self { api, stream, held: Vec::new(), open: None }
+        Self { api, stream, held: Vec::new(), status: None, open: None }
     }
 
     /// The status, once the head has come.
     pub(crate) fn status(&self) -> Option<u16> {
-        self.open.as_ref().map(|open| open.head.status)
+        self.status
     }
 
     /// Whether the connection can take another request once the body has ended.
@@ -84,7 +85,10 @@ impl Reception {
             match open.body.next(&mut bytes)? {
                 Piece::Data(_) => {}
                 Piece::More => return Ok(false),
-                Piece::End => return Ok(true),
+                Piece::End => {
+                    open.head.keep_alive &= bytes.is_empty();
+                    return Ok(true);
+                }
             }
         }
     }
@@ -100,6 +104,7 @@ impl Reception {
             self.held = whole.into_owned();
             return Ok(Step::More);
         };
+        self.status = Some(head.status);
         let open = self.open.insert(Open::new(head, self.api, self.stream)?);
         open.take(&whole[length..], time, self.api, answer)
     }
@@ -169,7 +174,11 @@ impl Open {
                     return Ok(Step::Answered);
                 }
                 Piece::More => return Ok(Step::More),
-                Piece::End => return self.end(time, api, answer).map(|()| Step::Ended),
+                Piece::End => {
+                    // What follows an answer that nobody asked for makes the next one unreadable.
+                    self.head.keep_alive &= bytes.is_empty();
+                    return self.end(time, api, answer).map(|()| Step::Ended);
+                }
             }
         }
     }

@@ -114,8 +114,12 @@ impl<'a> Session<'a> {
         let end = report::run_end(&run, &sent, &tally, &baseline);
         output.record(&end)?;
         output.flush()?;
-        report::close(&run, &end, &tally, args.quiet);
-        let good = tally.ok > 0 && end.stopped_by != StoppedBy::MaxFailures;
+        if !args.silent {
+            report::close(&run, &end, &tally, args.quiet);
+        }
+        // A resumed run, or a shard, may have nothing left to send.
+        let nothing = end.sent == 0 && end.stopped_by == StoppedBy::InputEnd;
+        let good = (tally.ok > 0 || nothing) && end.stopped_by != StoppedBy::MaxFailures;
         let exit = if good { Exit::Done } else { Exit::No };
         sent.error.map_or(Ok(Ended { exit, start: run.start }), Err)
     }
@@ -142,6 +146,9 @@ async fn begin(
         }
         None => Vec::new(),
     };
+    if let Some(time) = args.start_at {
+        stop.unless_draining(tokio::time::sleep(soon_before(time))).await;
+    }
     let ready = stop.unless_draining(feed.gather(ahead.at_first)).await.unwrap_or_default();
     descriptors::check(ready)?;
     stop.unless_draining(workers.open_ahead(ready)).await;
@@ -196,6 +203,12 @@ fn current_thread_runtime() -> Result<Runtime> {
         .enable_all()
         .build()
         .map_err(|error| Error::usage(format!("cannot start threads: {error}")))
+}
+
+/// Until there is just time to connect: connections that wait longer are closed by servers.
+fn soon_before(start_at: Timestamp) -> Duration {
+    const ENOUGH: Duration = Duration::from_secs(2);
+    Duration::try_from(start_at.duration_since(Timestamp::now())).unwrap_or_default().saturating_sub(ENOUGH)
 }
 
 /// Waits for `--start-at`; returns the wall clock's instant of the run's start, and its own clock's.

@@ -52,7 +52,7 @@ impl Run {
             self.write(shot, row, &leave, &rows);
             let Some(next) = later.next() else { return };
             let (Some(reply), Some(said)) = (reply, turn) else {
-                return self.give_up(std::iter::once(next).chain(later), &rows);
+                return self.give_up(std::iter::once(next).chain(later), number, &leave, &rows);
             };
             history.add(&said, &reply);
             let unsent = 1 + later.len() as u64;
@@ -98,7 +98,8 @@ impl Run {
     }
 
     /// Writes rows for turns that cannot be sent: there is no answer to go on from.
-    fn give_up(&self, turns: impl Iterator<Item = Row>, rows: &Rows) {
+    fn give_up(&self, turns: impl Iterator<Item = Row>, number: u64, leave: &Leave, rows: &Rows) {
+        let phase = self.warmup.phase(number, leave.scheduled - self.start);
         let now = instant(Instant::now(), self.start);
         for row in turns {
             let (session, turn) = row.turn.map(|turn| (turn.session, turn.number)).unzip();
@@ -107,6 +108,7 @@ impl Run {
                 run: self.name.clone(),
                 id: row.id,
                 workload: row.workload,
+                phase,
                 session,
                 turn,
                 scheduled_us: Some(now),

@@ -12,7 +12,7 @@ const LATE_PART: f64 = 0.05;
 /// A thread that is busy for more of the time than this has none left for what comes next.
 const BUSY_PCT: f64 = 95.0;
 /// A thread that waits for a CPU for more of the time than this shares its CPU with something else …
-const WAITING_PCT: f64 = 1.0;
+const WAITING_PCT: f64 = 5.0;
 /// … which matters once reads are late by this much (99th percentile) …
 const HELD_UP: Duration = Duration::from_millis(1);
 /// … and by this part of the time between two events.
@@ -81,7 +81,7 @@ mod tests {
             Figures { send_us: Some(9_000), read_us: Some(900), ..Figures::default() },
             Figures { send_us: Some(66_000), latency_us: Some(2_000_000), ..Figures::default() },
             Figures { read_us: Some(8_000), thread_cpu_pct: Some(90.0), ..Figures::default() },
-            Figures { read_us: Some(8_000), thread_wait_pct: Some(0.8), ..Figures::default() },
+            Figures { read_us: Some(8_000), thread_wait_pct: Some(4.0), ..Figures::default() },
             Figures { read_us: Some(500), thread_wait_pct: Some(40.0), ..Figures::default() },
             Figures {
                 read_us: Some(3_000),
