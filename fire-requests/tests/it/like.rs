@@ -162,5 +162,5 @@ fn a_bad_row_anywhere_stops_a_planned_run_before_it_begins() {
         (&end["stopped_by"], &end["sent"], &end["unsent"]),
         (&"bad_input".into(), &0.into(), &100.into())
     );
-    assert!(done.stderr.starts_with("fire-requests: stdin:101:"), "{}", done.stderr);
+    assert!(done.complaints().starts_with("fire-requests: stdin:101:"), "{}", done.stderr);
 }

@@ -32,7 +32,7 @@ fn bad_input_keeps_what_is_finished() {
     let done = fire(&server.url, &["--max-concurrency", "1", "--quiet"], &input);
     assert_eq!((done.code, done.rows().len()), (Some(2), 2), "{done:#?}");
     assert_eq!(done.one("run_end")["stopped_by"], "bad_input");
-    assert!(done.stderr.starts_with("fire-requests: stdin:3: `temperature`"), "{}", done.stderr);
+    assert!(done.complaints().starts_with("fire-requests: stdin:3: `temperature`"), "{}", done.stderr);
     assert!(done.stderr.contains("extra_body"), "{}", done.stderr);
 }
 

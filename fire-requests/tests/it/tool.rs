@@ -33,6 +33,12 @@ impl Done {
         found[0]
     }
 
+    /// What was said on stderr, but for the warning that a busy machine may rightly earn.
+    pub(crate) fn complaints(&self) -> String {
+        let earned = |line: &&str| line.contains("warning: the client was the bottleneck");
+        self.stderr.lines().filter(|line| !earned(line)).collect::<Vec<_>>().join("\n")
+    }
+
     fn of(&self, kind: &str) -> Vec<&Value> {
         self.lines.iter().filter(|line| line["kind"] == kind).collect()
     }
