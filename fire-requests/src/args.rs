@@ -245,10 +245,11 @@ fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
     Ok((name, value))
 }
 
+/// A clock's instant that far ahead can still be told.
+const TEN_YEARS: Duration = Duration::from_secs(10 * 365 * 86_400);
+
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| format!("'{text}' is not a number of seconds"))?;
-    /// A clock's instant that far ahead can still be told.
-    const TEN_YEARS: Duration = Duration::from_secs(10 * 365 * 86_400);
     let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| *time <= TEN_YEARS);
     time.ok_or_else(|| format!("must be seconds from 0 to those of ten years, not {text}"))
 }

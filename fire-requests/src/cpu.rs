@@ -77,21 +77,19 @@ fn waiting() -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
 
     #[test]
     fn work_is_seen() {
         let meter = Meter::default();
         meter.update();
-        let (before, began) = (meter.read(), Instant::now());
+        let before = meter.read();
         while of_thread() < before.cpu + Duration::from_millis(20) {
             std::hint::spin_loop();
         }
         meter.update();
         let spent = meter.read() - before;
-        assert!(spent.cpu >= Duration::from_millis(20) && spent.cpu <= began.elapsed(), "{spent:?}");
+        assert!(spent.cpu >= Duration::from_millis(20), "{spent:?}");
         assert!(of_process() >= spent.cpu);
     }
 }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A machine that runs other tests beside this one may hold anything up once.
-const TRIES: usize = 4;
+const TRIES: usize = 8;
 
 fn verdict(done: &crate::tool::Done) -> (String, Value) {
     let client = &done.one("run_end")["client"];
